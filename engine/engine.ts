@@ -29,7 +29,7 @@ import { applyDeadlines, applyExpiries } from './rules/markets/market-life.js';
 import { runPendingWork } from './rules/markets/pending-work.js';
 import { RULES } from './rules/rules.js';
 import { POOL_SIZES } from './state/access/room.js';
-import { Found } from './state/idempotency.js';
+import { KeyLookup } from './state/idempotency.js';
 import { State } from './state/state.js';
 import { type Archive, type ByteSource, StateReader } from './storage/archive.js';
 import { isIntegerBetween } from './storage/arithmetic.js';
@@ -230,14 +230,14 @@ export class Engine extends Reads {
     const { low, high } = hash;
     const fingerprint = print.of(command);
     switch (idempotency.lookUp(userId, low, high, fingerprint)) {
-      case Found.SAME:
+      case KeyLookup.SAME_REQUEST:
         state.replayed = true;
         this.reject(command, Code.executed_before, idempotency.foundSequence(state.sequence));
         return;
-      case Found.OTHER:
+      case KeyLookup.DIFFERENT_REQUEST:
         this.reject(command, Code.idempotency_key_reused);
         return;
-      case Found.NOTHING:
+      case KeyLookup.ABSENT:
         if (!idempotency.hasRoomFor(userId, isCancel(command))) {
           this.reject(command, Code.idempotency_full, idempotency.fullForMs(nowMs));
           return;

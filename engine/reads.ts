@@ -53,7 +53,7 @@ import { Pool } from './state/access/room.js';
 import { Metric, Period } from './state/accounts.js';
 import { Pot } from './state/ledger.js';
 import { type Levels, levelRow } from './state/levels.js';
-import { bookSideOf, kindOf, outcomeOf, ownTicks, sideOf } from './state/orders.js';
+import { bookSideOf, kindOf, outcomeOf, priceTicksOf, sideOf } from './state/orders.js';
 import type { State } from './state/state.js';
 
 /** An order whose effect is asked for: the fields of Buy or Sell; a sell has no budget. */
@@ -425,7 +425,7 @@ export class Reads {
     taker.kind = kindOf(request.side, request.outcome);
     taker.makerLadder = markets.ladder(slot, bookSideOf(taker.kind) === 0 ? 1 : 0);
     taker.priceTicks = request.priceTicks;
-    taker.level = ownTicks(taker.kind, request.priceTicks);
+    taker.level = priceTicksOf(taker.kind, request.priceTicks);
     taker.budgetLeft = request.side === Side.BUY ? request.budgetMicros : 0;
     taker.lotsLeft = request.sizeLots;
     this.state.passesLeft = MAX_PASSES_PER_COMMAND;
@@ -534,7 +534,7 @@ export class Reads {
     const before = this.fillsIn(orders.details(row));
     const filledLots = orders.originalLots(row) - orders.lots(row);
     const restedMicros =
-      (filledLots - before.filledLots) * ownTicks(orders.kind(row), orders.level(row));
+      (filledLots - before.filledLots) * priceTicksOf(orders.kind(row), orders.level(row));
     return { ...before, filledLots, valueMicros: before.valueMicros + restedMicros };
   }
 
@@ -611,7 +611,7 @@ export class Reads {
       userId: orders.userId(row),
       side: sideOf(kind),
       outcome: outcomeOf(kind),
-      priceTicks: ownTicks(kind, orders.level(row)),
+      priceTicks: priceTicksOf(kind, orders.level(row)),
       sizeLots: orders.lots(row),
       amountMicros: this.amountOf(row),
       originalLots: orders.originalLots(row),

@@ -54,7 +54,7 @@ export function writing({ engine, marketId, buy, cancel, batch }: Market): Work[
       },
     ),
     written<typeof Orderbook>(`an order book of ${LEVELS} levels a side`, 'writeBook', {
-      hand: () => orderbookBytes(engine, marketId, depth, trueAtOf(engine)),
+      hand: () => orderbookBytes(engine, marketId, depth, asOf(engine)),
       value: () => bookOf(engine, marketId, depth),
     }),
   ];
@@ -164,7 +164,7 @@ function batchOf(
   return { results, sequence, atMs };
 }
 
-function trueAtOf({ sequence, nowMs: atMs }: Engine) {
+function asOf({ sequence, nowMs: atMs }: Engine) {
   return { sequence, atMs };
 }
 
@@ -178,7 +178,7 @@ function bookOf(engine: Engine, marketId: number, depth: DepthView): Writable<ty
   const down = (upTicks: number) => MICROS_PER_SET - upTicks;
   return {
     marketId: marketIdText(engine, marketId),
-    ...trueAtOf(engine),
+    ...asOf(engine),
     UP: { bids: side(depth.bids, up), asks: side(depth.asks, up) },
     DOWN: { bids: side(depth.asks, down), asks: side(depth.bids, down) },
   };

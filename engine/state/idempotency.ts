@@ -35,8 +35,8 @@ const Moment = { atLow: 0, atHigh: 1, count: 2 } as const;
 const MOMENT_WORDS = 3;
 
 /** The result of a look-up. */
-export const Found = { NOTHING: 0, SAME: 1, OTHER: 2 } as const;
-export type Found = (typeof Found)[keyof typeof Found];
+export const KeyLookup = { ABSENT: 0, SAME_REQUEST: 1, DIFFERENT_REQUEST: 2 } as const;
+export type KeyLookup = (typeof KeyLookup)[keyof typeof KeyLookup];
 
 /** A key is named by its position in the queue plus 1; 0 if none. */
 export class Idempotency {
@@ -95,10 +95,12 @@ export class Idempotency {
    * Looks up a key of an existing user. An expired key that is not forgotten yet is not found.
    * {@link foundSequence} and {@link readFound} read the key that the last look-up found.
    */
-  lookUp(userId: number, hashLow: number, hashHigh: number, print: number): Found {
+  lookUp(userId: number, hashLow: number, hashHigh: number, print: number): KeyLookup {
     this.found = this.find(userId, hashLow, hashHigh);
-    if (this.found === 0) return Found.NOTHING;
-    return this.word(this.found, Entry.print) === print ? Found.SAME : Found.OTHER;
+    if (this.found === 0) return KeyLookup.ABSENT;
+    return this.word(this.found, Entry.print) === print
+      ? KeyLookup.SAME_REQUEST
+      : KeyLookup.DIFFERENT_REQUEST;
   }
 
   /** The sequence of the found key's command. `now`: the last sequence. */

@@ -281,6 +281,6 @@ export function bookSideOf(kind: number): 0 | 1 {
   return ((kind ^ (kind >> 1)) & 1) as 0 | 1;
 }
 /** Converts an order's level to the price in its own outcome, and back. */
-export function ownTicks(kind: number, level: number): number {
+export function priceTicksOf(kind: number, level: number): number {
   return sideOf(kind) === Side.BUY ? level : MICROS_PER_SET - level;
 }

@@ -10,7 +10,7 @@
 import { MAX_POSITIONS, MAX_USERS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { mulDivFloor } from '../storage/arithmetic.js';
-import { HashIndex, mixed } from '../storage/indexes/hash-index.js';
+import { HashIndex, mix32 } from '../storage/indexes/hash-index.js';
 import { listsOf } from '../storage/row-lists.js';
 import { pooledTableOf, tableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
@@ -71,7 +71,7 @@ const MarketLists = listsOf({
 });
 
 function hashOf(userId: number, slot: number): number {
-  return mixed(userId | (slot << USER_BITS), slot >>> SLOT_BITS_BESIDE_USER);
+  return mix32(userId | (slot << USER_BITS), slot >>> SLOT_BITS_BESIDE_USER);
 }
 
 function entryOf(row: number, slot: number): number {

@@ -5,7 +5,7 @@
 
 import { CLOSED_DEPOSITS_REMEMBERED, MAX_VAULT_DEPOSITS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
-import { HashIndex, mixed } from '../storage/indexes/hash-index.js';
+import { HashIndex, mix32 } from '../storage/indexes/hash-index.js';
 import { OwnedRows } from '../storage/owned-rows.js';
 import { pooledTableOf } from '../storage/table.js';
 import type { UndoLog } from '../storage/undo.js';
@@ -58,7 +58,7 @@ export class VaultDeposits extends DepositTable {
 
   /** The row of a deposit; 0 if it never existed, or was closed long ago. */
   find(depositId: number): number {
-    const hash = mixed(depositId);
+    const hash = mix32(depositId);
     let row = this.index.first(hash);
     while (row !== 0 && this.depositId(row) !== depositId) row = this.index.next(hash, row);
     return row;
@@ -77,7 +77,7 @@ export class VaultDeposits extends DepositTable {
     this.setAmountMicros(row, deposit.amountMicros);
     this.setStakedAtMs(row, deposit.stakedAtMs);
     this.setEarnsFromMs(row, deposit.earnsFromMs);
-    this.index.add(mixed(this.lastId), row);
+    this.index.add(mix32(this.lastId), row);
     this.owners.append(deposit.userId, row);
     return row;
   }
@@ -91,7 +91,7 @@ export class VaultDeposits extends DepositTable {
     if (owners.count(CLOSED) <= CLOSED_DEPOSITS_REMEMBERED) return;
     const oldest = owners.first(CLOSED);
     owners.remove(CLOSED, oldest);
-    this.index.remove(mixed(this.depositId(oldest)), oldest);
+    this.index.remove(mix32(this.depositId(oldest)), oldest);
     this.setDepositId(oldest, 0);
     this.giveBack(oldest);
   }
@@ -103,6 +103,6 @@ export class VaultDeposits extends DepositTable {
     if (!archive.reading) return;
     this.index.clear(this.used);
     for (let row = 1; row < this.rows; row++)
-      if (this.depositId(row) !== 0) this.index.add(mixed(this.depositId(row)), row);
+      if (this.depositId(row) !== 0) this.index.add(mix32(this.depositId(row)), row);
   }
 }

@@ -72,15 +72,15 @@ export interface Sender {
 /** `read`: any token. `trade`: one that may make changes. `password`: one from a sign-in. */
 export type Right = 'read' | 'trade' | 'password';
 
-export interface Wanted {
+export interface AdmissionRequest {
   /** `null` if fair use does not count the request. */
   quota: Quota | null;
   units: number;
   transport: Transport;
   right: Right;
   /** Refusal without a session; `null` if a session is optional. */
-  unsigned: ErrorAnswer | null;
-  /** The token; empty if none was sent, or if {@link Wanted.known} is its session. */
+  unauthenticatedError: ErrorAnswer | null;
+  /** The token; empty if none was sent, or if {@link AdmissionRequest.known} is its session. */
   token: string;
   /** A session found earlier, to be checked again. */
   known: Session | null;
@@ -110,10 +110,15 @@ function refused(
   return { refusal, session: null, retryAfter, rateLimit, isOfState };
 }
 
-export function admit(intake: Intake, sender: Sender, wanted: Wanted, bill: Bill): Admission {
+export function admit(
+  intake: Intake,
+  sender: Sender,
+  request: AdmissionRequest,
+  bill: Bill,
+): Admission {
   const { fairUse, sequencer, sessions } = intake;
-  const { quota, units, unsigned } = wanted;
-  const { isPaidByAddress } = wanted.transport;
+  const { quota, units, unauthenticatedError } = request;
+  const { isPaidByAddress } = request.transport;
   if (intake.isStopping()) return STOPPING;
   if (refuseForOverload(intake.overload, quota)) {
     // Large stream messages pay before they are parsed.
@@ -121,13 +126,13 @@ export function admit(intake: Intake, sender: Sender, wanted: Wanted, bill: Bill
     return OVERLOADED;
   }
   const isCharged = quota !== null && units > 0;
-  const known = wanted.known ?? (wanted.token === '' ? null : sessions.known(wanted.token));
-  const hasToken = known !== null || wanted.token !== '';
+  const known = request.known ?? (request.token === '' ? null : sessions.known(request.token));
+  const hasToken = known !== null || request.token !== '';
   // Checking a signature costs CPU time, so the address pays for it in advance.
   const isPaid = isCharged && (isPaidByAddress || (hasToken && known === null));
   let paid = isPaid ? fairUse.charge(quota, bill, units) : null;
   if (paid?.granted === false) return limited(paid);
-  const session = hasToken ? sessions.check(wanted.token, sequencer.engine, known) : null;
+  const session = hasToken ? sessions.check(request.token, sequencer.engine, known) : null;
   const payer = typeof session === 'string' ? null : session;
   if (isCharged && (!isPaid || (payer !== null && !isPaidByAddress))) {
     bill.payer = payer;
@@ -136,8 +141,9 @@ export function admit(intake: Intake, sender: Sender, wanted: Wanted, bill: Bill
   }
   if (typeof session === 'string')
     return refused(errorAnswer(session), null, paid, session !== 'invalid_token');
-  if (session === null && unsigned !== null) return refused(unsigned, null, paid);
-  const refusal = wanted.isCrossSite ? CROSS_SITE : refusalOf(session, sender, wanted.right);
+  if (session === null && unauthenticatedError !== null)
+    return refused(unauthenticatedError, null, paid);
+  const refusal = request.isCrossSite ? CROSS_SITE : refusalOf(session, sender, request.right);
   if (refusal !== null) return refused(refusal, null, paid);
   if (session !== null) session.lastUsedAtMs = sequencer.engine.nowMs;
   return { refusal, session, retryAfter: null, rateLimit: paid, isOfState: false };
@@ -157,17 +163,17 @@ export function admitOrder(
   { quota, units }: Cost,
 ): Admission {
   // The fields are in the same order for all transports, so that V8 compiles `admit` for one shape.
-  const wanted: Wanted = {
+  const request: AdmissionRequest = {
     quota,
     units,
     transport: TRANSPORTS.order,
     right: 'trade',
-    unsigned: NOT_SIGNED_IN,
+    unauthenticatedError: NOT_SIGNED_IN,
     token: '',
     known: session,
     isCrossSite: false,
   };
-  return admit(intake, sender, wanted, bill);
+  return admit(intake, sender, request, bill);
 }
 
 function limited(paid: RateLimitState & { waitMs: number }): Admission {

@@ -29,7 +29,12 @@ import {
   ToEdge,
 } from './link/frames.js';
 import type { KnownSession } from './link/session-numbers.js';
-import { CHANGE_MS, OWN_BYTES, Pending, type PendingRequest } from './pending.js';
+import {
+  CHANGE_TIMEOUT_MS,
+  Pending,
+  type PendingRequest,
+  REQUEST_OVERHEAD_BYTES,
+} from './pending.js';
 import { prepareResult } from './results.js';
 
 /** Time for a read, and for a read that can be answered here from an older state. */
@@ -107,14 +112,14 @@ export class Forwarder {
     const { userToken } = reply.request;
     const session = userToken === '' || !link.isOpen ? null : this.sessions.of(userToken);
     const command = session === null ? null : this.commandOf(reply.request, session, route, body);
-    const bytes = OWN_BYTES + body.bytes.byteLength;
+    const bytes = REQUEST_OVERHEAD_BYTES + body.bytes.byteLength;
     const isCancel = route.quota === 'cancels' || (command !== null && onlyCancels(command));
     if (this.waiting.isFull(bytes, isCancel ? CANCELS_PART : 1)) {
       reply.refuseOverloaded();
       return;
     }
     const readMs = answerHere === null ? READ_MS : OPTIONAL_MS;
-    const waitMs = route.body === undefined ? readMs : CHANGE_MS;
+    const waitMs = route.body === undefined ? readMs : CHANGE_TIMEOUT_MS;
     const number = this.waiting.add({
       reply,
       route,
@@ -124,7 +129,7 @@ export class Forwarder {
       bytes,
       isRepeatable: isRepeatable(reply, route) && answerHere === null,
       isSent: link.isOpen,
-      isDoubtful: false,
+      mayHaveExecuted: false,
       untilMs: mayMove ? elapsedMs() + waitMs : null,
       answerHere,
     });
@@ -245,14 +250,14 @@ export class Forwarder {
   }
 
   private answer(waiting: Waiting, frame: FrameReader): void {
-    const { reply, route, isDoubtful } = waiting;
+    const { reply, route, mayHaveExecuted } = waiting;
     const status = frame.own;
     const [sequence, userId, number] = [frame.number(), frame.integer(), frame.integer()];
     const tokenId = frame.number();
     const { userToken: token } = reply.request;
     if (number !== 0) this.sessions.add({ token, number, userId, tokenId });
     else if (userId !== 0 && token === '' && !reply.isOver) this.options.known.renew(reply.address);
-    if (route.body !== undefined && isDoubtful && BEFORE_THE_ENGINE.has(status)) {
+    if (route.body !== undefined && mayHaveExecuted && BEFORE_THE_ENGINE.has(status)) {
       if (!reply.isOver) reply.refuseNow(OUTCOME_UNKNOWN);
       return;
     }
@@ -274,11 +279,11 @@ export class Forwarder {
   }
 
   private giveUp(waiting: Waiting, isLate: boolean): void {
-    const { reply, route, isSent, isDoubtful, answerHere } = waiting;
+    const { reply, route, isSent, mayHaveExecuted, answerHere } = waiting;
     if (isLate && answerHere !== null) this.options.onSilent?.();
     if (reply.isOver || answerHere?.() === true) return;
     // Reads execute nothing, so they are never in doubt.
-    if ((isSent || isDoubtful) && route.body !== undefined) reply.refuseNow(OUTCOME_UNKNOWN);
+    if ((isSent || mayHaveExecuted) && route.body !== undefined) reply.refuseNow(OUTCOME_UNKNOWN);
     else reply.refuseOverloaded();
   }
 }

@@ -11,11 +11,11 @@
 import type { ElapsedMs } from '../access/fair-use/token-buckets.js';
 
 /** Time for a change to find a core and be answered. Clients wait equally long. */
-export const CHANGE_MS = 10_000;
+export const CHANGE_TIMEOUT_MS = 10_000;
 const SWEEP_MS = 100;
 export const BYTES_MAX = 64 * 1024 * 1024;
 /** Bytes counted per request in addition to its content. */
-export const OWN_BYTES = 2 * 1024;
+export const REQUEST_OVERHEAD_BYTES = 2 * 1024;
 const NUMBERS = 2 ** 32;
 
 export interface PendingRequest {
@@ -27,7 +27,7 @@ export interface PendingRequest {
   /** Whether a core may have received the request and has not returned it. */
   isSent: boolean;
   /** Whether a lost core may have executed the request. */
-  isDoubtful: boolean;
+  mayHaveExecuted: boolean;
 }
 
 interface PendingOptions<R> {
@@ -43,7 +43,7 @@ export class Pending<R extends PendingRequest> {
   private bytes = 0;
   private lastNumber = 0;
   private sweeper: NodeJS.Timeout | null = null;
-  private doubtful = 0;
+  private sentAgain = 0;
 
   constructor(private readonly options: PendingOptions<R>) {}
 
@@ -53,7 +53,7 @@ export class Pending<R extends PendingRequest> {
 
   /** Requests sent to a second core. */
   get sentAgainCount(): number {
-    return this.doubtful;
+    return this.sentAgain;
   }
 
   /** Whether `bytes` more exceed the limit, raised by the factor `part`. */
@@ -92,7 +92,7 @@ export class Pending<R extends PendingRequest> {
       return;
     }
     request.isSent = true;
-    if (request.isDoubtful) this.doubtful++;
+    if (request.mayHaveExecuted) this.sentAgain++;
   }
 
   opened(): void {
@@ -103,7 +103,7 @@ export class Pending<R extends PendingRequest> {
     for (const [number, request] of this.requests) {
       if (!request.isSent) continue;
       request.isSent = false;
-      request.isDoubtful = true;
+      request.mayHaveExecuted = true;
       if (!request.isRepeatable) this.giveUp(number);
     }
   }

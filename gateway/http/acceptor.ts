@@ -28,7 +28,7 @@ export interface TlsFiles {
 }
 
 /** @throws if the files cannot be used */
-export function appWith(tls: TlsFiles | null): uWS.TemplatedApp {
+export function createApp(tls: TlsFiles | null): uWS.TemplatedApp {
   if (tls === null) return uWS.App();
   const { certFile, keyFile } = tls;
   try {
@@ -39,7 +39,7 @@ export function appWith(tls: TlsFiles | null): uWS.TemplatedApp {
 }
 
 /** Only distributes connections: needs the TLS setting of the other apps, but no certificate. */
-export function handingOut(isSecure: boolean): uWS.TemplatedApp {
+export function createAcceptorApp(isSecure: boolean): uWS.TemplatedApp {
   return isSecure ? uWS.SSLApp({}) : uWS.App();
 }
 

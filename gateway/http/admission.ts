@@ -1,7 +1,7 @@
 /** Admission of HTTP requests (commands/intake.ts), and the answers to refused ones. */
 import { isSameSite, readSessionCookie, tokenIn } from '../access/cookie.js';
 import { errorAnswer, rateLimited, UNKNOWN_PARTNER_KEY } from '../commands/errors.js';
-import { admit, TRANSPORTS, type Wanted } from '../commands/intake.js';
+import { type AdmissionRequest, admit, TRANSPORTS } from '../commands/intake.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
 import type { Route } from './route.js';
@@ -13,8 +13,8 @@ export function admitCall(call: Call, route: Route, body: ReceivedBody): boolean
   const { gateway, request, wallet } = call;
   if (typeof route.quota === 'function') wallet.quota = route.quota(body);
   wallet.leastUnits = body.units;
-  const wanted = wantedOf(call, route, body);
-  const admission = admit(gateway, call.outlet, wanted, wallet.bill);
+  const admissionRequest = admissionRequestOf(call, route, body);
+  const admission = admit(gateway, call.outlet, admissionRequest, wallet.bill);
   wallet.rateLimit = admission.rateLimit;
   if (admission.refusal !== null) return call.refuseAdmission(admission);
   const { session } = admission;
@@ -22,10 +22,10 @@ export function admitCall(call: Call, route: Route, body: ReceivedBody): boolean
   wallet.bill.payer = session;
   if (session !== null && request.userToken === '')
     gateway.passwords.queue.known.renew(call.address);
-  return admitUncounted(call, wanted) && admitKey(call, route);
+  return admitUncounted(call, admissionRequest) && admitKey(call, route);
 }
 
-function wantedOf(call: Call, route: Route, body: ReceivedBody): Wanted {
+function admissionRequestOf(call: Call, route: Route, body: ReceivedBody): AdmissionRequest {
   const { request } = call;
   const { quota } = call.wallet;
   const { access, method, handlesCredentials = false } = route;
@@ -37,7 +37,7 @@ function wantedOf(call: Call, route: Route, body: ReceivedBody): Wanted {
     units: access === 'operator' ? 0 : counted,
     transport: TRANSPORTS.http,
     right: handlesCredentials ? 'password' : method === 'GET' ? 'read' : 'trade',
-    unsigned: access === 'session' ? MISSING_TOKEN : null,
+    unauthenticatedError: access === 'session' ? MISSING_TOKEN : null,
     token: isOfUser ? tokenIn(request) : '',
     known: null,
     isCrossSite: method !== 'GET' && isCrossSite(call, route),
@@ -56,7 +56,7 @@ function isCrossSite({ request, gateway }: Call, { access }: Route): boolean {
 }
 
 /** Limits an uncounted request that costs more than one unit. */
-function admitUncounted(call: Call, { quota, units }: Wanted): boolean {
+function admitUncounted(call: Call, { quota, units }: AdmissionRequest): boolean {
   if (quota !== null || units <= 1 || !call.gateway.fairUse.countFree(call.address, units))
     return true;
   call.closeAfterAnswer();

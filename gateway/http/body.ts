@@ -119,7 +119,7 @@ function grown(kept: Buffer, used: number, needed: number): Buffer {
 const UNITS_IN_TURN = 100;
 
 /** Serves large bodies one per turn, other requests in between. A connection has at most one. */
-export class Turns {
+export class LargeBodyQueue {
   private readonly waiting: (() => void)[] = [];
 
   static mustWait(units: number): boolean {

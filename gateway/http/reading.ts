@@ -75,11 +75,11 @@ function namesAnotherUser(call: Call, route: Route, body: ReceivedBody): boolean
   }
   if (session === null) return false;
   const own = `u${session.userId}`;
-  const { userParameter, namesAnother } = route;
+  const { userParameter } = route;
   if (userParameter !== undefined && request.parameter(userParameter) !== own) return true;
   if (namesOther(request.rawQuery, own)) return true;
   if (typeof inBody === 'string' && inBody !== own) return true;
-  return typeof json === 'object' && json !== null && namesAnother?.(json, own) === true;
+  return typeof json === 'object' && json !== null && route.namesAnotherUser?.(json, own) === true;
 }
 
 function userIdIn(json: unknown): unknown {

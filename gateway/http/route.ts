@@ -49,7 +49,7 @@ export interface Route<Body = unknown, Query = unknown> extends AnsweredRoute {
   /** Reports missing fields of the body (or the query), because zod skips rules after a problem. */
   missing?(input: object, problem: (name: string, message: string) => void): void;
   /** Whether an unvalidated body names a user other than `subject` outside `userId`. */
-  namesAnother?(body: object, subject: string): boolean;
+  namesAnotherUser?(body: object, subject: string): boolean;
   /** Cost before parsing; default 1. Body and answer may add to it (access/fair-use/charges.ts). */
   units?(query: string, body: AskedBody): number;
   /**

@@ -22,7 +22,7 @@
 import type * as uWS from 'uWebSockets.js';
 import type { ConnectionCap } from '../access/fair-use/connections.js';
 import type { FieldProblems } from '../json/problems.js';
-import { Acceptor, appWith, descriptorOf, handingOut, type TlsFiles } from './acceptor.js';
+import { Acceptor, createAcceptorApp, createApp, descriptorOf, type TlsFiles } from './acceptor.js';
 import { Request } from './request.js';
 
 /** `raw` is valid only during the call. */
@@ -70,7 +70,7 @@ export class Router {
     private readonly refuse: Refuse,
     private readonly tls: TlsFiles | null = null,
   ) {
-    this.apps.push(appWith(tls));
+    this.apps.push(createApp(tls));
   }
 
   /** Handles requests without a body. A body with Content-Length is read and discarded. */
@@ -106,7 +106,7 @@ export class Router {
   }
 
   listen(host: string, port: number): Promise<number> {
-    this.acceptor = new Acceptor(this.tls === null ? this.apps[0]! : handingOut(true));
+    this.acceptor = new Acceptor(this.tls === null ? this.apps[0]! : createAcceptorApp(true));
     if (this.tls !== null) this.acceptor.handOut([this.descriptor]);
     return this.acceptor.listen(host, port);
   }
@@ -121,7 +121,7 @@ export class Router {
 
   /** Keeps the old app, about 170 KiB. @throws if the files cannot be used; nothing has changed */
   renewCertificate(): void {
-    const app = appWith(this.tls);
+    const app = createApp(this.tls);
     for (const to of this.attached) to(app);
     this.apps.push(app);
     this.acceptor?.handOut([this.descriptor]);

@@ -12,7 +12,7 @@ import { elapsedMs } from '../observe/clock.js';
 import type { AnswerCounts } from '../observe/metrics.js';
 import type { Outlet, Reply } from './answers/reply.js';
 import { SocketOutlet } from './answers/socket-outlet.js';
-import { BODY_MS_MAX, ReceivedBody, receiveBody, Turns } from './body.js';
+import { BODY_MS_MAX, LargeBodyQueue, ReceivedBody, receiveBody } from './body.js';
 import type { Serving } from './gateway.js';
 import { InFlight } from './in-flight.js';
 import { PARAMETERS_MAX, type Request } from './request.js';
@@ -40,7 +40,7 @@ export class HttpServer<R extends Reply = Reply> {
   private readonly router: Router;
   private readonly server: Serving;
   private readonly inFlight = new InFlight<Reply>(() => this.settle());
-  private readonly turns = new Turns();
+  private readonly largeBodies = new LargeBodyQueue();
   private readonly unknownCounts: AnswerCounts;
   private slow = 0;
   private sweeper: NodeJS.Timeout | undefined;
@@ -159,10 +159,10 @@ export class HttpServer<R extends Reply = Reply> {
     };
     receiveBody(response, (body) => {
       // uWebSockets.js accepts no further request on the connection until this one is answered.
-      if (!isChunked && !Turns.mustWait(body.units)) received(body);
+      if (!isChunked && !LargeBodyQueue.mustWait(body.units)) received(body);
       else {
         const kept = body.kept();
-        this.turns.add(() => received(kept));
+        this.largeBodies.add(() => received(kept));
       }
     });
   }

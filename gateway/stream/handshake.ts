@@ -11,7 +11,7 @@ import { HANDSHAKE_UNITS } from '../access/fair-use/charges.js';
 import { Bill } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
 import type { ErrorAnswer } from '../commands/errors.js';
-import { admit, type Sender, TRANSPORTS, type Wanted } from '../commands/intake.js';
+import { type AdmissionRequest, admit, type Sender, TRANSPORTS } from '../commands/intake.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
 
@@ -51,17 +51,17 @@ export function admitStream(
   asked: StreamRequest,
 ): { session: Session | null } | StreamRefusal {
   const { token, isCrossSite } = asked;
-  const wanted: Wanted = {
+  const admissionRequest: AdmissionRequest = {
     quota: 'reads',
     units: HANDSHAKE_UNITS,
     transport: TRANSPORTS.handshake,
     right: 'read',
-    unsigned: null,
+    unauthenticatedError: null,
     token,
     known: null,
     isCrossSite,
   };
-  const admission = admit(gateway, asked, wanted, new Bill(asked));
+  const admission = admit(gateway, asked, admissionRequest, new Bill(asked));
   const { refusal: error, retryAfter, session } = admission;
   if (error === null) return { session };
   return refusal(error, retryAfter === null ? null : ['Retry-After', retryAfter]);

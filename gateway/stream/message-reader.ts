@@ -35,7 +35,7 @@ export function readJson(bytes: ArrayBuffer, isBinary: boolean): ReceivedMessage
   }
 }
 
-export function parsed(received: ReceivedJson): ClientMessage | ErrorAnswer {
+export function validateMessage(received: ReceivedJson): ClientMessage | ErrorAnswer {
   const missing = isOrderEntry(received.json) ? missingFields : undefined;
   const checked = checkJson(ClientMessage, received, 'message', missing);
   return checked.problems === null ? checked.value : invalidRequest(checked.problems);

@@ -44,11 +44,11 @@ import type { Connection, Subscription } from './connection.js';
 import type { Connections } from './connections.js';
 import type { Hub } from './hub.js';
 import { CLOSE, type StreamLimits } from './limits.js';
-import { parsed, type ReceivedMessage, readJson } from './message-reader.js';
+import { type ReceivedMessage, readJson, validateMessage } from './message-reader.js';
 import { OrderEntry, type OrdersElsewhere } from './orders/order-entry.js';
 import {
   isOrderEntry,
-  namesAnother,
+  namesAnotherUser,
   type OrderEntryMessage,
   type OrderRequest,
   OrderRequestReader,
@@ -155,11 +155,11 @@ export class Protocol {
       refuse(refusal);
       return;
     }
-    if (namesAnother(json as object, `u${userId}`)) {
+    if (namesAnotherUser(json as object, `u${userId}`)) {
       refuse(errorAnswer('user_mismatch'));
       return;
     }
-    const message = parsed({ json, text, colons });
+    const message = validateMessage({ json, text, colons });
     const request =
       'status' in message ? message : orderRequest(engine, userId, message as OrderEntryMessage);
     if ('status' in request) refuse(request);
@@ -213,7 +213,7 @@ export class Protocol {
       this.refuse(connection, received.problem, { id });
       return;
     }
-    const message = parsed(received);
+    const message = validateMessage(received);
     if ('status' in message) this.refuse(connection, message, { id });
     else if (gateway.isStopping()) this.refuse(connection, UNAVAILABLE, { id });
     else this.execute(connection, message, bill);

@@ -93,7 +93,7 @@ export class FollowerSnapshots {
   isDue(engine: Engine): boolean {
     if (this.problem !== null) throw this.problem;
     const { sequence, nowMs } = engine;
-    const factor = rarity(engine.archiveBytes());
+    const factor = intervalFactor(engine.archiveBytes());
     const everyCommands = this.options.snapshots.everyCommands * factor;
     const everyMs = this.options.snapshots.everyMs * factor;
     const { beforeSequence, beforeMs } = this;
@@ -210,7 +210,7 @@ export class FollowerSnapshots {
 const BYTES_OF_ONE = 50_000_000;
 
 /** The factor by which a state of this size is written less often. */
-export function rarity(bytes: number): number {
+export function intervalFactor(bytes: number): number {
   return 2 ** Math.max(0, Math.ceil(Math.log2(bytes / BYTES_OF_ONE)));
 }
 

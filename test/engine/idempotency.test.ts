@@ -14,7 +14,7 @@ import {
   ResultHead,
 } from '../../engine/interface/results.js';
 import { POOL_SIZES, type PoolSizes, Room } from '../../engine/state/access/room.js';
-import { Found, Idempotency } from '../../engine/state/idempotency.js';
+import { Idempotency, KeyLookup } from '../../engine/state/idempotency.js';
 import { RecentResults } from '../../engine/state/recent-results.js';
 import { StateReader, StateWriter } from '../../engine/storage/archive.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
@@ -62,7 +62,7 @@ class Store {
     this.entries.forgetExpired(nowMs);
     const { low, high } = this.hashed(userId, key);
     const found = this.entries.lookUp(userId, low, high, print);
-    if (found !== Found.SAME) return found;
+    if (found !== KeyLookup.SAME_REQUEST) return found;
     if (!this.entries.readFound(tape)) return GONE;
     return Array.from(tape.values.subarray(0, tape.length));
   }
@@ -139,7 +139,7 @@ describe('remembered keys', () => {
     const longest = Array.from({ length: MAX_RESULT_LENGTH }, (_, i) =>
       i % 2 === 0 ? i : Number.MAX_SAFE_INTEGER - i,
     );
-    expect(store.look(1, 'a', 5, 0)).toBe(Found.NOTHING);
+    expect(store.look(1, 'a', 5, 0)).toBe(KeyLookup.ABSENT);
     for (const key of ['a', 'b', 'c', 'd']) store.remember(1, key, 5, 0, longest);
     expect(store.look(1, 'd', 5, 0)).toEqual(longest);
     for (const key of ['a', 'b', 'c']) expect(store.look(1, key, 5, 0)).toBe(GONE);
@@ -192,7 +192,7 @@ describe('remembered keys', () => {
       if (known !== undefined) {
         const isSame = sameCommand(known.command, commandOf(print));
         const isKept = recent?.has(known.result) ?? remembered.has(known.result);
-        const wanted = isSame ? (isKept ? known.result : GONE) : Found.OTHER;
+        const wanted = isSame ? (isKept ? known.result : GONE) : KeyLookup.DIFFERENT_REQUEST;
         // Forty thousand calls of `expect` would be slow; it is only called to report a difference.
         if (!isDeepStrictEqual(found, wanted)) expect(found).toEqual(wanted);
         counts[isSame ? (isKept ? 'same' : 'gone') : 'other']++;
@@ -201,7 +201,7 @@ describe('remembered keys', () => {
         expect(store.entries.fullForMs(nowMs)).toBe(fullForMs);
         counts.full++;
       } else {
-        if (found !== Found.NOTHING) expect(found).toBe(Found.NOTHING);
+        if (found !== KeyLookup.ABSENT) expect(found).toBe(KeyLookup.ABSENT);
         if (!store.entries.hasRoomFor(userId, false)) expect(counts).toBe('not full');
         const length = random.whole(1, 60);
         const result = Array.from({ length }, () => random.magnitude(Number.MAX_SAFE_INTEGER) - 1);
@@ -230,7 +230,7 @@ describe('remembered keys', () => {
     const store = new Store();
     for (let i = 0; i < 3_500; i++) store.remember(1, `k${i}`, i, i, [i]);
     const later = IDEMPOTENCY_KEPT_MS + 20_000;
-    expect(store.look(1, 'k3499', 1, later)).toBe(Found.NOTHING);
+    expect(store.look(1, 'k3499', 1, later)).toBe(KeyLookup.ABSENT);
     expect(store.entries.keysOf(1)).toBe(2_500);
     store.remember(1, 'k3499', 1, later, [7]);
     const copy = store.copy();

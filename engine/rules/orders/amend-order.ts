@@ -19,7 +19,7 @@ import {
   RESULT_HEAD_LENGTH,
 } from '../../interface/results.js';
 import { Pool } from '../../state/access/room.js';
-import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
+import { outcomeOf, priceTicksOf, sideOf } from '../../state/orders.js';
 import type { State } from '../../state/state.js';
 import { isIntegerBetween } from '../../storage/arithmetic.js';
 import { findResting, isWellNamed, orderOf, refuseGone } from './find-order.js';
@@ -105,7 +105,7 @@ function readOrder(state: State, taker: Taker, row: number): void {
   taker.marketId = state.markets.id(orders.slot(row));
   taker.side = sideOf(kind);
   taker.outcome = outcomeOf(kind);
-  taker.priceTicks = ownTicks(kind, orders.level(row));
+  taker.priceTicks = priceTicksOf(kind, orders.level(row));
   taker.budgetMicros = 0;
   taker.sizeLots = 0;
   taker.timeInForce = TimeInForce.GTC;
@@ -178,7 +178,7 @@ function takeOut(state: State, taker: Taker, row: number, filledLots: number): v
     const details = taker.detailsRow;
     orderDetails.touch(details);
     const restedFilled = filledLots - orderDetails.filledLots(details);
-    const ticks = ownTicks(orders.kind(row), orders.level(row));
+    const ticks = priceTicksOf(orders.kind(row), orders.level(row));
     orderDetails.setFilledLots(details, filledLots);
     orderDetails.addValueMicros(details, restedFilled * ticks);
   }
@@ -202,7 +202,7 @@ function writeEvent(state: State, taker: Taker, row: number, terms: NewTerms): v
   values[at + Amended.userId] = taker.userId;
   values[at + Amended.side] = taker.side;
   values[at + Amended.outcome] = taker.outcome;
-  values[at + Amended.oldPriceTicks] = ownTicks(kind, orders.level(row));
+  values[at + Amended.oldPriceTicks] = priceTicksOf(kind, orders.level(row));
   values[at + Amended.oldSizeLots] = orders.lots(row);
   values[at + Amended.priceTicks] = taker.priceTicks;
   values[at + Amended.sizeLots] = terms.leftLots;

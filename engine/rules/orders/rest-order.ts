@@ -9,7 +9,7 @@ import { type CancelReason, Side, startOfMarketMs, WINDOW_MS } from '../../inter
 import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
 import { MAX_ORDER_LOTS } from '../../interface/limits.js';
 import { cancelledFor } from '../../state/book/recent-orders.js';
-import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
+import { outcomeOf, priceTicksOf, sideOf } from '../../state/orders.js';
 import type { State } from '../../state/state.js';
 import { type Taker, WITH_THIS_COMMAND } from './taker.js';
 
@@ -96,7 +96,7 @@ export function cancelOrder(state: State, row: number, reason: CancelReason): vo
   values[at + Cancelled.userId] = orders.userId(row);
   values[at + Cancelled.side] = sideOf(kind);
   values[at + Cancelled.outcome] = outcomeOf(kind);
-  values[at + Cancelled.priceTicks] = ownTicks(kind, orders.level(row));
+  values[at + Cancelled.priceTicks] = priceTicksOf(kind, orders.level(row));
   values[at + Cancelled.sizeLots] = lots;
   values[at + Cancelled.reason] = reason;
   orders.remove(row, marketId, cancelledFor(reason));

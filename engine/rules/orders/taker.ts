@@ -10,7 +10,7 @@ import { MAX_ORDER_LOTS, MAX_TIME_MS, MICROS_PER_SET } from '../../interface/lim
 import { type FeeRates, feeOn } from '../../interface/parameters.js';
 import { OrderField } from '../../interface/records.js';
 import { isForAmount } from '../../interface/results.js';
-import { bookSideOf, kindOf, ownTicks } from '../../state/orders.js';
+import { bookSideOf, kindOf, priceTicksOf } from '../../state/orders.js';
 
 /** Sentinel below every valid offset; offsets are negative before the market opens. */
 export const WITH_THIS_COMMAND = -(2 ** 31);
@@ -115,7 +115,7 @@ export class Taker {
     const bookSide = bookSideOf(this.kind);
     this.ladder = bidLadder + bookSide;
     this.makerLadder = bidLadder + 1 - bookSide;
-    this.level = ownTicks(this.kind, this.priceTicks);
+    this.level = priceTicksOf(this.kind, this.priceTicks);
     this.orderId = 0;
     this.budgetLeft = this.budgetMicros;
     this.lotsLeft = Math.min(this.sizeLots, MAX_ORDER_LOTS);

@@ -7,7 +7,7 @@ import { MatchType, Side, ticksIn } from '../../interface/domain.js';
 import { beginEvent, EventSlot, EventType } from '../../interface/events.js';
 import { MICROS_PER_SET } from '../../interface/limits.js';
 import { POINTS_MAX_TICKS, POINTS_MIN_TICKS } from '../../interface/parameters.js';
-import { outcomeOf, ownTicks, sideOf } from '../../state/orders.js';
+import { outcomeOf, priceTicksOf, sideOf } from '../../state/orders.js';
 import type { State } from '../../state/state.js';
 import { addSaturating, mulDivFloor } from '../../storage/arithmetic.js';
 import type { Taker } from './taker.js';
@@ -33,7 +33,7 @@ export function executeTrade(
   const makerOutcome = outcomeOf(makerKind);
   const takerTicks = taker.ticksAt(level);
   const takerValue = lots * takerTicks;
-  const makerValue = lots * ownTicks(makerKind, level);
+  const makerValue = lots * priceTicksOf(makerKind, level);
 
   if (taker.positionRow === 0) taker.positionRow = positions.add(taker.userId, taker.slot);
   const feePart =

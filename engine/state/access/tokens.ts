@@ -13,7 +13,7 @@ import { EXPIRED_TOKEN_KEPT_MS } from '../../interface/parameters.js';
 import type { AccessTokenView } from '../../interface/views.js';
 import type { Archive } from '../../storage/archive.js';
 import { DeadlineHeap } from '../../storage/deadline-heap.js';
-import { HashIndex, mixed } from '../../storage/indexes/hash-index.js';
+import { HashIndex, mix32 } from '../../storage/indexes/hash-index.js';
 import { OwnedRows } from '../../storage/owned-rows.js';
 import type { Work } from '../../storage/pieces.js';
 import { pooledTableOf } from '../../storage/table.js';
@@ -68,7 +68,7 @@ export class Tokens extends TokenTable {
 
   /** The row of a token; 0 if it never existed, or is forgotten. */
   find(tokenId: number): number {
-    const hash = mixed(tokenId);
+    const hash = mix32(tokenId);
     let row = this.index.first(hash);
     while (row !== 0 && this.id(row) !== tokenId) row = this.index.next(hash, row);
     return row;
@@ -97,7 +97,7 @@ export class Tokens extends TokenTable {
     this.setExpiresAtMs(row, expiresAtMs);
     this.names.set(row, token.name);
     this.addresses.set(row, token.allowedAddresses);
-    this.index.add(mixed(this.lastId), row);
+    this.index.add(mix32(this.lastId), row);
     this.owners.append(userId, row);
     if (expiresAtMs !== MAX_TIME_MS) this.deadlines.add(row);
     this.room.count(Pool.tokens, userId, 1);
@@ -116,7 +116,7 @@ export class Tokens extends TokenTable {
     this.deadlines.remove(row);
     this.owners.remove(userId, row);
     this.room.count(Pool.tokens, userId, -1);
-    this.index.remove(mixed(this.id(row)), row);
+    this.index.remove(mix32(this.id(row)), row);
     this.names.set(row, '');
     this.addresses.set(row, '');
     this.setId(row, 0);
@@ -154,6 +154,6 @@ export class Tokens extends TokenTable {
     if (!archive.reading) return;
     this.index.clear(this.used);
     for (let row = 1; row < this.rows; row++)
-      if (this.id(row) !== 0) this.index.add(mixed(this.id(row)), row);
+      if (this.id(row) !== 0) this.index.add(mix32(this.id(row)), row);
   }
 }

@@ -11,7 +11,7 @@
  * than another page.
  *
  * The low bits of a hash are used directly: texts have keyed hashes (text-hash.ts), and numbers
- * are {@link mixed}.
+ * are {@link mix32}.
  */
 import type { Undoable, UndoLog } from '../undo.js';
 
@@ -165,7 +165,7 @@ export class HashIndex {
 }
 
 /** A hash of two words, one-to-one in the low one: the finalizer of MurmurHash3. */
-export function mixed(low: number, high = 0): number {
+export function mix32(low: number, high = 0): number {
   let hash = low ^ Math.imul(high + 1, 0x9e3779b1);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);

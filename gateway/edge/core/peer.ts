@@ -22,7 +22,7 @@ import type { ExplainedResult } from '../../commands/past-market-errors.js';
 import { limitHeaders } from '../../http/answers/answer.js';
 import type { Reply } from '../../http/answers/reply.js';
 import { JSON_TYPE } from '../../http/answers/response-head.js';
-import { ReceivedBody, Turns } from '../../http/body.js';
+import { LargeBodyQueue, ReceivedBody } from '../../http/body.js';
 import { Call } from '../../http/call.js';
 import type { Gateway } from '../../http/gateway.js';
 import { InFlight } from '../../http/in-flight.js';
@@ -41,8 +41,8 @@ import {
   ToEdge,
 } from '../link/frames.js';
 import { SessionNumbers } from '../link/session-numbers.js';
-import { EdgeOutlet } from './calls.js';
 import { EdgeCommands, type EdgeCommandsOptions } from './commands.js';
+import { EdgeOutlet } from './edge-outlet.js';
 import { loadRecord } from './received-record.js';
 import type { ServedRoute, ServedRoutes } from './served-routes.js';
 import type { CoreStreams } from './streams.js';
@@ -67,7 +67,7 @@ export class EdgePeer implements Sender {
   readonly sessions = new SessionNumbers();
   readonly isCongested: () => boolean;
   private readonly records = new RecordBuffer();
-  private readonly turns = new Turns();
+  private readonly largeBodies = new LargeBodyQueue();
   private readonly commands: EdgeCommands;
   private readonly streams: CoreStreams;
   private readonly stopTelling: () => void;
@@ -254,12 +254,12 @@ export class EdgePeer implements Sender {
   }
 
   private serve(call: Call, route: Route, body: ReceivedBody): void {
-    if (!Turns.mustWait(body.units)) {
+    if (!LargeBodyQueue.mustWait(body.units)) {
       serve(call, route, body);
       return;
     }
     const kept = body.kept();
-    this.turns.add(() => {
+    this.largeBodies.add(() => {
       try {
         if (!call.isOver) serve(call, route, kept);
       } catch (error) {

@@ -23,7 +23,12 @@ import type { OrderRequest } from '../../stream/orders/order-messages.js';
 import type { CoreLink } from '../forwarder.js';
 import { type FrameReader, FrameWriter, StreamFlag, ToCore, ToEdge } from '../link/frames.js';
 import { orderFrame, readReply, recordOf, replySent } from '../order-records.js';
-import { CHANGE_MS, OWN_BYTES, Pending, type PendingRequest } from '../pending.js';
+import {
+  CHANGE_TIMEOUT_MS,
+  Pending,
+  type PendingRequest,
+  REQUEST_OVERHEAD_BYTES,
+} from '../pending.js';
 
 interface Order extends PendingRequest {
   client: Client;
@@ -80,14 +85,14 @@ export class StreamOrders implements OrdersElsewhere {
   /** Returns why the request is refused, or `null` if it is sent or waits for a leader. */
   send(connection: Connection, request: OrderRequest, units: number): ErrorAnswer | null {
     const record = recordOf(request, connection.session!.tokenId).slice();
-    const bytes = OWN_BYTES + record.byteLength;
+    const bytes = REQUEST_OVERHEAD_BYTES + record.byteLength;
     if (this.pending.isFull(bytes)) return UNAVAILABLE;
     const { link, elapsedMs } = this.options;
     const client = this.clients.get(connection) ?? this.add(connection);
     const isRepeatable = request.command.idempotencyKey !== null && request.clientSequence === 0;
     const order = { client, request, record, units, bytes, isRepeatable };
-    const untilMs = elapsedMs() + CHANGE_MS;
-    const number = this.pending.add({ ...order, untilMs, isSent: false, isDoubtful: false });
+    const untilMs = elapsedMs() + CHANGE_TIMEOUT_MS;
+    const number = this.pending.add({ ...order, untilMs, isSent: false, mayHaveExecuted: false });
     client.pending.add(number);
     connection.outstanding++;
     if (link.isOpen) this.pending.send(number);
@@ -187,7 +192,7 @@ export class StreamOrders implements OrdersElsewhere {
     const { connection } = client;
     const { sequence } = reply;
     // The refusal does not tell what an earlier leader has done.
-    const isUnknown = sequence === 0 && pending.isDoubtful;
+    const isUnknown = sequence === 0 && pending.mayHaveExecuted;
     if (isUnknown) reply.text = errorText(OUTCOME_UNKNOWN, { id: pending.request.id });
     const deliver = () => {
       connection.answerRequest(reply.text);
@@ -214,9 +219,9 @@ export class StreamOrders implements OrdersElsewhere {
     client.connection.endWhenAnswered(reason);
   }
 
-  private giveUp({ client, request, isSent, isDoubtful }: Order, number: number): void {
+  private giveUp({ client, request, isSent, mayHaveExecuted }: Order, number: number): void {
     client.pending.delete(number);
-    const error = isSent || isDoubtful ? OUTCOME_UNKNOWN : UNAVAILABLE;
+    const error = isSent || mayHaveExecuted ? OUTCOME_UNKNOWN : UNAVAILABLE;
     client.connection.answerRequest(errorText(error, { id: request.id }));
   }
 }

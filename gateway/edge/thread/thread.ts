@@ -7,7 +7,7 @@ import { ConnectionCap } from '../../access/fair-use/connections.js';
 import { FairUse } from '../../access/fair-use/fair-use.js';
 import { KnownAddresses } from '../../access/fair-use/known-addresses.js';
 import { serveContract } from '../../contract/serve.js';
-import { Acceptor, handingOut } from '../../http/acceptor.js';
+import { Acceptor, createAcceptorApp } from '../../http/acceptor.js';
 import type { Answer } from '../../http/answers/answer.js';
 import { Reply } from '../../http/answers/reply.js';
 import { UnsentAnswers } from '../../http/answers/unsent-answers.js';
@@ -173,7 +173,7 @@ class EdgeThread {
   /** Called in one thread, which accepts connections for all. */
   private async listen(where: { host: string; port: number; apps: number[] }): Promise<void> {
     const { host, port, apps } = where;
-    this.acceptor = new Acceptor(handingOut(this.task.config.tls !== null));
+    this.acceptor = new Acceptor(createAcceptorApp(this.task.config.tls !== null));
     this.acceptor.handOut(apps);
     const listening = this.acceptor.listen(host, port);
     send({ port: await listening.catch(() => null) });

@@ -59,7 +59,7 @@ function* unreadIn(body: object): Generator<[index: number, operation: Unread]> 
     if (typeof operation === 'object' && operation !== null) yield [index, operation];
 }
 
-export function operationNamesAnother(body: object, subject: string): boolean {
+export function operationNamesAnotherUser(body: object, subject: string): boolean {
   for (const [, { userId }] of unreadIn(body))
     if (typeof userId === 'string' && userId !== subject) return true;
   return false;

@@ -15,7 +15,7 @@ import {
   BatchBody,
   BatchReader,
   missingOfOperations,
-  operationNamesAnother,
+  operationNamesAnotherUser,
   readOperations,
 } from './requests.js';
 import { BatchReceipt } from './schemas.js';
@@ -29,7 +29,7 @@ export const batchRoutes: Route[] = [
       'Up to 100 orders, amendments, cancels, splits, merges and claims, executed in order without interruption, independently or all or none',
     body: BatchBody,
     missing: missingOfOperations,
-    namesAnother: operationNamesAnother,
+    namesAnotherUser: operationNamesAnotherUser,
     idempotent: true,
     responses: { 200: BatchReceipt },
     // An atomic batch fails with an operation's error.

@@ -9,7 +9,7 @@ import { FAILED, JsonScanner, namesOf } from '../../json/scanner.js';
 import {
   BatchBody,
   missingOfOperations,
-  operationNamesAnother,
+  operationNamesAnotherUser,
   readOperations,
   SentOperation,
 } from '../../resources/batch/requests.js';
@@ -69,8 +69,8 @@ export function isOrderEntry(json: unknown): json is { op: 'order' | 'batch' } {
 }
 
 /** Whether an unvalidated message names a user other than `subject` in an operation. */
-export function namesAnother(json: object, subject: string): boolean {
-  return operationNamesAnother(asBatch(json), subject);
+export function namesAnotherUser(json: object, subject: string): boolean {
+  return operationNamesAnotherUser(asBatch(json), subject);
 }
 
 export function missingFields(json: object, add: (name: string, problem: string) => void): void {

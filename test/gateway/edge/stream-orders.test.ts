@@ -7,7 +7,7 @@ import { Code } from '../../../engine/interface/codes.js';
 import { CommandKind } from '../../../engine/interface/commands.js';
 import { type ErrorAnswer, errorAnswer, UNAVAILABLE } from '../../../gateway/commands/errors.js';
 import { FrameWriter, ResultFlag, ToCore, ToEdge } from '../../../gateway/edge/link/frames.js';
-import { CHANGE_MS } from '../../../gateway/edge/pending.js';
+import { CHANGE_TIMEOUT_MS } from '../../../gateway/edge/pending.js';
 import { StreamOrders } from '../../../gateway/edge/replica/stream-orders.js';
 import type { Sequencing } from '../../../gateway/http/gateway.js';
 import { SequenceWaits } from '../../../gateway/http/sequence-waits.js';
@@ -115,7 +115,7 @@ afterEach(() => {
 test('a request that waited too long is answered once, though its answer comes later', async () => {
   for (const id of ['a', 'b']) scene.send(id);
   expect(scene.taken()).toEqual([JOINED, sent(1), sent(2)]);
-  scene.nowMs = CHANGE_MS + 1;
+  scene.nowMs = CHANGE_TIMEOUT_MS + 1;
   await eventually(() => scene.answers.length === 2);
   scene.answer(1);
   scene.loseLeader();

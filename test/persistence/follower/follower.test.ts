@@ -9,7 +9,7 @@ import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
 import { RecordBuffer } from '../../../engine/interface/records.js';
 import { CommitMarks } from '../../../persistence/follower/lag.js';
-import { type FinishSnapshot, rarity } from '../../../persistence/follower/snapshots.js';
+import { type FinishSnapshot, intervalFactor } from '../../../persistence/follower/snapshots.js';
 import { cataloguePath, openPath } from '../../../persistence/history/parts/catalogue.js';
 import type { HistoryRequest } from '../../../persistence/history/requests.js';
 import { bytesOf } from '../../../persistence/journal/format.js';
@@ -158,7 +158,9 @@ describe('snapshots', () => {
     vi.restoreAllMocks();
     // A snapshot every 2,000 commands.
     expect(follower.written.map(({ sequence }) => Math.floor(sequence / 500))).toEqual([4]);
-    expect([1, 50_000_000, 50_000_001, 490_000_000, 2e9].map(rarity)).toEqual([1, 1, 2, 16, 64]);
+    expect([1, 50_000_000, 50_000_001, 490_000_000, 2e9].map(intervalFactor)).toEqual([
+      1, 1, 2, 16, 64,
+    ]);
   });
 
   it('are the same on every node of a cluster, so the leader vouches for those of all', async () => {

@@ -9,7 +9,7 @@
  */
 import { type Outcome, Side } from '../../../engine/interface/domain.js';
 import { MICROS_PER_SET } from '../../../engine/interface/limits.js';
-import { bookSideOf, kindOf, ownTicks } from '../../../engine/state/orders.js';
+import { bookSideOf, kindOf, priceTicksOf } from '../../../engine/state/orders.js';
 
 export const Entry = { CANCEL: 0, LIMIT: 1, MARKET: 2 } as const;
 export const ENTRY_INTS = 4;
@@ -43,7 +43,7 @@ export class OrderTape {
     const kind = kindOf(side, outcome);
     const ladder = 2 * this.bookOf(marketId) + bookSideOf(kind);
     this.orders++;
-    this.append(rests ? Entry.LIMIT : Entry.MARKET, ladder, ownTicks(kind, priceTicks), lots);
+    this.append(rests ? Entry.LIMIT : Entry.MARKET, ladder, priceTicksOf(kind, priceTicks), lots);
   }
 
   cancel(orderId: number): void {

@@ -15,7 +15,7 @@ import { parsePriceMicros } from '../../../gateway/inputs/feeds/price-feed.js';
 import { readTicks, type Tick, TickFileError } from '../../../gateway/inputs/feeds/tick-file.js';
 import { inexactNumber } from '../../../gateway/json/decimal.js';
 import { colonCount, repeatedKey } from '../../../gateway/json/repeated-key.js';
-import { parsed, readJson } from '../../../gateway/stream/message-reader.js';
+import { readJson, validateMessage } from '../../../gateway/stream/message-reader.js';
 import { type Kind, MARKET, quick, slow } from '../../gateway/resources/orders/order-twin.js';
 import { registration } from '../../support/engine-support.js';
 import { csv } from './csv.js';
@@ -128,13 +128,13 @@ const messages: Target = {
   check(input) {
     const received = readJson(new Uint8Array(input).buffer, false);
     if (received.problem !== null) return;
-    const message = parsed(received);
+    const message = validateMessage(received);
     if ('status' in message) return;
     const again = readJson(
       new Uint8Array(Buffer.from(JSON.stringify(received.json))).buffer,
       false,
     );
-    if (!isDeepStrictEqual(parsed(again), message))
+    if (!isDeepStrictEqual(validateMessage(again), message))
       fail('it is another one, written again', message);
   },
 };

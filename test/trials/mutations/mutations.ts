@@ -66,8 +66,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: 'a key is answered with the result of another command',
     file: 'engine/state/idempotency.ts',
-    from: 'this.word(this.found, Entry.print) === print ? Found.SAME : Found.OTHER',
-    to: 'Found.SAME',
+    from: 'this.word(this.found, Entry.print) === print ? KeyLookup.SAME_REQUEST : KeyLookup.DIFFERENT_REQUEST',
+    to: 'KeyLookup.SAME_REQUEST',
     noticedBy: 'engine/idempotency',
   },
   {

@@ -3,7 +3,7 @@
  * table, numbers of one hash, and undo of what happened during growth.
  */
 import { expect, test } from 'vitest';
-import { HashIndex, mixed } from '../../../../engine/storage/indexes/hash-index.js';
+import { HashIndex, mix32 } from '../../../../engine/storage/indexes/hash-index.js';
 import { UndoLog } from '../../../../engine/storage/undo.js';
 import { Random } from '../../../support/workload/random.js';
 
@@ -35,7 +35,7 @@ test.each([1, 2, 3])('agrees with a map, seed %i', (seed) => {
   for (let i = 1; i <= 60_000; i++) {
     // Grows and shrinks alternately; some hashes are far from random.
     if (random.chance(i % 20_000 < 14_000 ? 0.7 : 0.3)) {
-      const hash = random.chance(0.6) ? mixed(i) : random.whole(-50, 50) * 65_536;
+      const hash = random.chance(0.6) ? mix32(i) : random.whole(-50, 50) * 65_536;
       index.add(hash, i);
       hashes.set(i, hash);
     } else if (hashes.size > 0) {
@@ -61,13 +61,13 @@ test.each([1, 2, 3])('agrees with a map, seed %i', (seed) => {
   expect(() => index.remove(9, 70_000)).toThrow('does not have 70000');
   index.clear(20_000);
   for (const hash of hashes.values()) if (index.first(hash) !== 0) expect(hash).toBe('gone');
-  hashes = new Map([[8, mixed(7)]]);
-  index.add(mixed(7), 8);
+  hashes = new Map([[8, mix32(7)]]);
+  index.add(mix32(7), 8);
   check();
 });
 
-test('mixed is one-to-one in the low word and depends on the high one', () => {
-  const lows = Array.from({ length: 10_000 }, (_, low) => mixed(low));
+test('mix32 is one-to-one in the low word and depends on the high one', () => {
+  const lows = Array.from({ length: 10_000 }, (_, low) => mix32(low));
   expect(new Set(lows).size).toBe(lows.length);
-  expect(new Set([0, 1, 2, 3].map((high) => mixed(5, high))).size).toBe(4);
+  expect(new Set([0, 1, 2, 3].map((high) => mix32(5, high))).size).toBe(4);
 });

@@ -10,7 +10,7 @@ import { colonCount, repeatedKey } from '../../../../gateway/json/repeated-key.j
 import {
   BatchBody,
   BatchReader,
-  operationNamesAnother,
+  operationNamesAnotherUser,
   readOperations,
 } from '../../../../gateway/resources/batch/requests.js';
 import {
@@ -22,10 +22,10 @@ import {
   SellBody,
 } from '../../../../gateway/resources/orders/operations.js';
 import { OperationReader } from '../../../../gateway/resources/orders/reader.js';
-import { parsed, readJson } from '../../../../gateway/stream/message-reader.js';
+import { readJson, validateMessage } from '../../../../gateway/stream/message-reader.js';
 import {
   isOrderEntry,
-  namesAnother,
+  namesAnotherUser,
   type OrderEntryMessage,
   type OrderRequest,
   OrderRequestReader,
@@ -64,8 +64,8 @@ export function quick(kind: Kind, text: Buffer): Command | OrderRequest | null {
 function slowRequest(bytes: Buffer): OrderRequest | null {
   const received = readJson(new Uint8Array(bytes).buffer, false);
   const { json } = received;
-  if (!isOrderEntry(json) || namesAnother(json, `u${USER}`)) return null;
-  const message = parsed(received);
+  if (!isOrderEntry(json) || namesAnotherUser(json, `u${USER}`)) return null;
+  const message = validateMessage(received);
   if ('status' in message) return null;
   const request = orderRequest(assets, USER, message as OrderEntryMessage);
   return 'status' in request ? null : request;
@@ -84,7 +84,7 @@ export function slow(kind: Kind, bytes: Buffer): Command | OrderRequest | null {
   if (typeof json !== 'object' || json === null) return null;
   const { userId } = json as { userId?: unknown };
   if (typeof userId === 'string' && userId !== `u${USER}`) return null;
-  if (operationNamesAnother(json, `u${USER}`)) return null;
+  if (operationNamesAnotherUser(json, `u${USER}`)) return null;
   if (repeatedKey(json, text, colonCount(bytes)) !== null || inexactNumber(text) !== null)
     return null;
   let isValid = true;
