@@ -147,7 +147,7 @@ function startFollower(folder: string, durableSequence: number): Follower {
     // One snapshot is enough: nothing is recovered from it.
     onSnapshot: () => {},
     onDisagreement: (sequence, message) =>
-      stop(new Error(`the follower disagrees at ${sequence}: ${message}`)),
+      stop(new Error(`the follower's state differs at ${sequence}: ${message}`)),
   });
 }
 

@@ -1,6 +1,6 @@
 /**
  * The cost of every input that makes the trading thread work, in rate-limit units of at most
- * {@link UNIT_US}. CONFIGURATION.md (What inputs cost) lists each input's cost, payer and maximum,
+ * {@link UNIT_US}. CONFIGURATION.md (Costs of inputs) lists each input's cost, payer and maximum,
  * and the result of exceeding it.
  *
  * Invariant: a request costs the same over every transport, admitted or refused, except that one

@@ -4,7 +4,7 @@
  *
  * Invariant: a segment is removed from the folder only after the archive has it on disk and it
  * was read back. It is brought back only if the journal's chain of hashes leads through it to the
- * start of the next one. No file of the archive is replaced; a data file in the way is renamed.
+ * beginning of the next one. No file of the archive is replaced; a data file in the way is renamed.
  * Only segments that end before the oldest vouched snapshot are moved, so startup finds what it
  * needs, and only segments that the history includes, unless the operator overrides this. A mark
  * file takes a segment's place and has its size: a segment missing without a mark is lost.
