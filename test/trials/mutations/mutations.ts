@@ -66,8 +66,8 @@ export const MUTATIONS: readonly Mutation[] = [
   {
     mistake: 'a key is answered with the result of another command',
     file: 'engine/state/idempotency.ts',
-    from: 'this.word(this.found, Entry.print) === print ? KeyLookup.SAME_REQUEST : KeyLookup.DIFFERENT_REQUEST',
-    to: 'KeyLookup.SAME_REQUEST',
+    from: ': KeyLookup.DIFFERENT_REQUEST;',
+    to: ': KeyLookup.SAME_REQUEST;',
     noticedBy: 'engine/idempotency',
   },
   {
@@ -172,7 +172,7 @@ export const MUTATIONS: readonly Mutation[] = [
     mistake: 'a refusal for a missing session costs nothing',
     file: 'gateway/commands/intake.ts',
     from: 'const isCharged = quota !== null && units > 0;',
-    to: "const isCharged = quota !== null && units > 0 && (wanted.token !== '' || wanted.known !== null);",
+    to: "const isCharged = quota !== null && units > 0 && (request.token !== '' || request.known !== null);",
     noticedBy: 'gateway/conformance/exchange',
   },
   {
