@@ -84,9 +84,9 @@ export const CancelReason = {
 export type CancelReason = (typeof CancelReason)[keyof typeof CancelReason];
 
 /**
- * How an order ended; RESTING: not yet. UNFILLED: the part that could not be filled at once was
- * dropped. TRADE_LIMIT, TOO_SMALL_TO_REST: as in OrderStatus. From CANCELLED on, the number less
- * CANCELLED is the CancelReason.
+ * How an order ended; RESTING: not yet. UNFILLED: the part that could not be filled immediately
+ * was dropped. TRADE_LIMIT, TOO_SMALL_TO_REST: as in OrderStatus. From CANCELLED on, the number
+ * less CANCELLED is the CancelReason.
  */
 export const OrderEnd = {
   RESTING: 0,

@@ -137,7 +137,7 @@ const LAST_PLACES: readonly Place[] = [
   'text',
   'text or null',
 ];
-/** The fields in the order in which they are in a record; those of its head first. */
+/** The fields in the order of a record, with the head's fields first. */
 const WRITTEN = PLACES.map((places) =>
   places?.toSorted(([, a], [, b]) => LAST_PLACES.indexOf(a) - LAST_PLACES.indexOf(b)),
 );

@@ -25,7 +25,7 @@ const FIELDS = [
   'availableMicros',
   'heldMicros',
 ] as const;
-/** `kind` is that of the command, deposit or withdraw. */
+/** `kind` is the command's kind, deposit or withdraw. */
 type Transfer = Record<(typeof FIELDS)[number], number>;
 const Field = offsetsOf(FIELDS);
 /** Numbers in a row. */

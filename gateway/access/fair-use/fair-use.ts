@@ -10,9 +10,9 @@
  * buckets into debt.
  *
  * A user's tier, set by an operator, multiplies the user's rates and bursts of orders, cancels and
- * reads, and for the user's requests those of the address: both buckets charge the tier's fraction
- * of a unit. Tiers apply on the trading thread and on replicas once they are durable. Edges charge
- * only addresses, so they need no tiers.
+ * reads. For the user's requests, it also multiplies the address's rates and bursts: both buckets
+ * charge the tier's fraction of a unit. Tiers apply on the trading thread and on replicas once they
+ * are durable. Edges charge only addresses, so they need no tiers.
  *
  * Reading a socket's address takes up to a tenth of an order's time. A signed-in user's session
  * therefore takes tokens from the address's bucket in advance, and the address is read again only
@@ -161,7 +161,7 @@ export class FairUse {
     bill.byUser = 0;
   }
 
-  /** Sign-ins have no tiers: a password hash costs the same whoever asks. */
+  /** Sign-ins have no tiers: a password hash costs the same for every user. */
   private tierOf(quota: Quota, payer: Payer | null): number {
     return quota === 'signIns' || payer === null ? 1 : (this.tiers.get(payer.payerId) ?? 1);
   }

@@ -25,7 +25,7 @@ import { keepBooks, run, signIn } from './saved.js';
 /** In ticks of 0.001 dollar. */
 const EDGE_TICKS = 5;
 const SHARES = 20;
-/** The exchange cancels its other bids after so many fills within a second. */
+/** The exchange cancels its other bids after this many fills within a second. */
 const SWEEP = { maxFilledShares: 60, windowMs: 1_000 };
 /** Per outcome. */
 const LOTS_MAX = 400_000;

@@ -942,7 +942,7 @@ class Live:
         self.account: Optional[Account] = None
         #: How often changes were missed. The account is correct anyway.
         self.gaps = 0
-        #: When the token expires, in the exchange's time; None if never or unknown.
+        #: When the token expires, by the exchange's clock; None if never or unknown.
         self.session_ends_at_ms: Optional[int] = None
         #: Why the stream has ended permanently, or None.
         self.failure: Optional[Exception] = None

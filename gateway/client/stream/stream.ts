@@ -73,7 +73,7 @@ const ANSWER_MS = 10_000;
 export class Stream {
   /** The signed-in user; `null` if not signed in, or signed in by a cookie. */
   userId: string | null = null;
-  /** When the token expires, in the exchange's time; `null` if never or unknown. */
+  /** When the token expires, by the exchange's clock; `null` if never or unknown. */
   sessionEndsAtMs: number | null = null;
   /** Why the stream has ended permanently, or `null`. */
   failure: ExchangeError | ConnectionError | null = null;

@@ -43,7 +43,7 @@ export interface LedgerRequest {
 export interface LedgerLine extends AccountChange {
   sequence: number;
   atMs: number;
-  /** The line's position. It never changes, and is higher than that of each older line. */
+  /** The line's position. It never changes, and is higher than every older line's position. */
   position: number;
   /** The balance after the line. */
   balance: { availableMicros: number; heldMicros: number };

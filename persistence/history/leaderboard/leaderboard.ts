@@ -177,7 +177,7 @@ class Board {
   }
 
   /**
-   * Counts entries up to the cursor. If the cursor's user has moved since, the former place counts.
+   * Counts entries up to the cursor. If the cursor's user has moved since, the old place counts.
    */
   private countUpTo({ userId, value }: LeaderboardCursor): number {
     const isThere = this.ranked.valueOf(userId) === value;
