@@ -30,7 +30,7 @@ export const UserTradesQuery = request.ownQuery({
 export const LeaderboardQuery = request.ownQuery({
   metric: z.enum(['profit', 'volume', 'points']).default('profit').meta({
     description:
-      'Realised profit net of fees, dollars spent on purchases that paid a fee, or points',
+      'Realized profit net of fees, dollars spent on purchases that paid a fee, or points',
     default: 'profit',
   }),
   period: z.enum(['all', 'day', 'week']).default('all').meta({

@@ -138,7 +138,9 @@ test('a part of the journal from before the newest snapshot is missing', async (
   expect(await api.metric('exchange_journal_damaged')).toBe(1);
   const visitor = await Visitor.open(browser, server.exchange.address);
   await visitor.view('status');
-  await visitor.page.getByText('an old part of the journal is damaged or missing').waitFor();
+  await visitor.page
+    .getByText("an old part of the exchange's records is damaged or missing")
+    .waitFor();
   await visitor.close();
   await server.stop();
 });
