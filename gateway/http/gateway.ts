@@ -15,7 +15,7 @@ import type { AnswerMetrics, Metrics } from '../observe/metrics.js';
 import type { RationedLog } from '../observe/rationed-log.js';
 import type { Standing } from '../observe/standing.js';
 import type { TlsFiles } from './acceptor.js';
-import type { AnswerCoder } from './answers/answer-coder.js';
+import type { AnswerEncoder } from './answers/answer-encoder.js';
 import type { UnsentAnswers } from './answers/unsent-answers.js';
 import type { SequenceWaits } from './sequence-waits.js';
 
@@ -80,7 +80,7 @@ export interface Gateway extends Serving {
   /** A log for events that clients can cause at any rate, with a limited number of lines. */
   readonly warnings: RationedLog;
   readonly overload: Overload;
-  readonly coder: AnswerCoder;
+  readonly encoder: AnswerEncoder;
   readonly metrics: Metrics;
   readonly standing: Standing;
   readonly priceTicks: PriceTicks;

@@ -1,7 +1,8 @@
 /**
  * The HTTP server: serves the routes below /api, and answers everything else with an error.
  *
- * Keep-alive is supported, except after chunked bodies and answers without a body (last-answer.ts).
+ * Keep-alive is supported, except after chunked bodies and answers without a body
+ * (closing-answer.ts).
  * Pipelining is not: uWebSockets.js closes a connection whose next request comes too early.
  */
 import type * as uWS from 'uWebSockets.js';
@@ -210,7 +211,7 @@ export class HttpServer<R extends Reply = Reply> {
     return call;
   }
 
-  /** The request's end is unknown: none may follow. Answers in a later turn (last-answer.ts). */
+  /** The request's end is unknown: none may follow. Answers in a later turn (closing-answer.ts). */
   private readonly refuseAmbiguous = (
     response: uWS.HttpResponse,
     request: Request,

@@ -1,6 +1,6 @@
 /** Lists as JSON or, on request, as CSV (RFC 4180), whose Link header names the next page. */
 import type { Engine } from '../../engine/engine.js';
-import { answerCoded } from '../http/answers/coded-answer.js';
+import { answerEncoded } from '../http/answers/encoded-answer.js';
 import { JSON_TYPE } from '../http/answers/response-head.js';
 import type { Call } from '../http/call.js';
 import type { Writer } from '../json/writer.js';
@@ -29,7 +29,7 @@ export function answerList<Entry extends object>(
   call.addHeader('Vary', 'Accept');
   if (!prefersCsv(call.request.accept)) {
     const texts = entries.map((entry) => list.entry.text(entry, call.engine));
-    answerCoded(call, sequence, pageText(list.name, texts, end));
+    answerEncoded(call, sequence, pageText(list.name, texts, end));
     return;
   }
   call.produce(CSV_TYPE);
@@ -38,7 +38,7 @@ export function answerList<Entry extends object>(
     query.set('cursor', nextCursor);
     call.addHeader('Link', `</api${path}?${query}>; rel="next"`);
   }
-  answerCoded(call, sequence, csvText(list, entries, call.engine));
+  answerEncoded(call, sequence, csvText(list, entries, call.engine));
 }
 
 /** Each time also gets a column in UTC, for spreadsheets. No value needs quotes. */

@@ -15,7 +15,7 @@ import { notLeading } from '../commands/errors.js';
 import { Forwarder } from '../edge/forwarder.js';
 import { FollowedClock } from '../edge/replica/followed-clock.js';
 import { FollowedSequencer } from '../edge/replica/followed-sequencer.js';
-import { LastAnswers } from '../edge/replica/last-answers.js';
+import { LastSequences } from '../edge/replica/last-sequences.js';
 import { LeaderLink } from '../edge/replica/leader-link.js';
 import { isOfCredentials, replicaService, StateAge } from '../edge/replica/service.js';
 import { StreamOrders } from '../edge/replica/stream-orders.js';
@@ -113,15 +113,15 @@ interface Followed {
 async function open(parts: Parts, followed: Followed): Promise<Running> {
   const { config, fail, tail, sequencer, follower, metrics } = followed;
   const waits = new SequenceWaits(() => sequencer.durableSequence);
-  const lastAnswers = new LastAnswers();
+  const lastSequences = new LastSequences();
   const known = new KnownAddresses();
-  const { link, forwarder, remote, age } = leaderOf(followed, waits, lastAnswers, known);
+  const { link, forwarder, remote, age } = leaderOf(followed, waits, lastSequences, known);
   await parts.add({ problem: () => age.problem, stop: () => link.stop() });
   await parts.add({ stop: () => remote.stop() });
   const { feed } = config;
   const clock = new FollowedClock(tail.engine, feed.kind === 'live' ? 1 : feed.speed);
   const gateway = gatewayOf(followed, { clock, waits, age, known, parts });
-  const serve = replicaService({ forwarder, lastAnswers, age });
+  const serve = replicaService({ forwarder, lastSequences, age });
   const ownRoutes = operatorRoutes.map((route) =>
     route.body === undefined ? route : { ...route, handle: refuseChange },
   );
@@ -145,7 +145,7 @@ async function open(parts: Parts, followed: Followed): Promise<Running> {
       metrics.committed(lastSequence);
       follower.committed(lastSequence);
       waits.look();
-      lastAnswers.reached(lastSequence);
+      lastSequences.reached(lastSequence);
     },
     onFatal: fail,
   });
@@ -173,7 +173,7 @@ interface ToLeader {
 function leaderOf(
   followed: Followed,
   waits: SequenceWaits,
-  lastAnswers: LastAnswers,
+  lastSequences: LastSequences,
   known: KnownAddresses,
 ): ToLeader {
   const { config, log, tail, sequencer } = followed;
@@ -205,7 +205,7 @@ function leaderOf(
     mayMove: true,
     known,
     onAnswer: ({ userId, route, sequence }, go) => {
-      lastAnswers.note(userId, sequence);
+      lastSequences.note(userId, sequence);
       leaderSequence = Math.max(leaderSequence, sequence);
       if (isOfCredentials(route) && sequence > sequencer.durableSequence) waits.wait(sequence, go);
       else go();

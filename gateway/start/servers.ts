@@ -15,7 +15,7 @@ import { ReplicaListener } from '../edge/core/listener.js';
 import type { PeerOptions } from '../edge/core/peer.js';
 import { CoreStreams } from '../edge/core/streams.js';
 import { EdgeThreads } from '../edge/core/threads.js';
-import { AnswerCoder } from '../http/answers/answer-coder.js';
+import { AnswerEncoder } from '../http/answers/answer-encoder.js';
 import { UnsentAnswers } from '../http/answers/unsent-answers.js';
 import type { Gateway, Sequencing } from '../http/gateway.js';
 import { hostAndPort, schemeOf } from '../http/listen-addresses.js';
@@ -43,7 +43,7 @@ export function partsFrom(config: Config, log: Log, known = new KnownAddresses()
     passwords: new Passwords(config.passwordCostLog2, elapsedMs, undefined, known),
     fairUse: new FairUse(config.fairUse, elapsedMs),
     unsent: new UnsentAnswers(config.unsent, elapsedMs),
-    coder: new AnswerCoder(log),
+    encoder: new AnswerEncoder(log),
     version: programVersion(),
   };
 }
@@ -200,7 +200,7 @@ export class Servers {
   /** Stopping answers requests in flight. */
   async addTo(parts: Parts, forwarder: Part = {}): Promise<void> {
     const { stream } = this;
-    const { passwords, unsent, coder } = this.options.gateway;
+    const { passwords, unsent, encoder } = this.options.gateway;
     // Replicas get every answer before they can see the next leader.
     parts.addFirst({ stop: () => this.replicas?.leave(), isOfLead: true });
     // Commands that the disk delays are answered when the journal closes.
@@ -208,7 +208,7 @@ export class Servers {
     await parts.add({ stop: () => stream.cancelOrders(STOP_MS.stream), isOfLead: true });
     await parts.add({ start: () => stream.start(), stop: () => stream.stop(STOP_MS.stream) });
     await parts.add(forwarder);
-    await parts.add({ stop: () => coder.stop() });
+    await parts.add({ stop: () => encoder.stop() });
     await parts.add({ stop: () => passwords.giveUp() });
     await parts.add({
       stop: () => this.replicasDrained,

@@ -5,7 +5,7 @@
  */
 import type { HttpResponse } from 'uWebSockets.js';
 import type { ErrorAnswer } from '../commands/errors.js';
-import { answerLater } from '../http/answers/last-answer.js';
+import { answerLater } from '../http/answers/closing-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from '../http/answers/response-head.js';
 import { type Refuse, Router } from '../http/router.js';
 import { METRICS_TYPE } from '../observe/metrics.js';

@@ -8,7 +8,7 @@
 import type * as uWS from 'uWebSockets.js';
 import type { AccessKey, AccessKeys } from '../../access/access-keys.js';
 import { errorAnswer, invalidRequest } from '../../commands/errors.js';
-import { answerLater, writeLast } from '../../http/answers/last-answer.js';
+import { answerLater, writeAndClose } from '../../http/answers/closing-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from '../../http/answers/response-head.js';
 import { writeError } from '../../http/answers/write-error.js';
 import type { Gateway } from '../../http/gateway.js';
@@ -67,7 +67,7 @@ export class ReplicaListener {
       answerLater(response, () => {
         writeStatus(response, status);
         writeHead(response, JSON_TYPE, false);
-        writeLast(response, text);
+        writeAndClose(response, text);
       });
     });
     this.router.onUpgrade(EDGES_PATH, this.behavior(), (response, request, raw, context) => {

@@ -14,7 +14,7 @@ import type { Call } from '../../http/call.js';
 import { serve } from '../../http/request-pipeline.js';
 import type { Route } from '../../http/route.js';
 import type { Forwarder } from '../forwarder.js';
-import type { LastAnswers } from './last-answers.js';
+import type { LastSequences } from './last-sequences.js';
 
 /** A state counts as current up to this age. */
 export const AGE_MS_MAX = 1_000;
@@ -72,7 +72,7 @@ const NO_LEADER = 'there is no connection to the leader: reads are answered, cha
 
 export interface ReplicaState {
   forwarder: Forwarder;
-  lastAnswers: LastAnswers;
+  lastSequences: LastSequences;
   age: StateAge;
 }
 
@@ -97,7 +97,7 @@ export function replicaService(state: ReplicaState): typeof serve {
 }
 
 /** Whether this replica's state has the answer, at any age. */
-function isKnownHere(call: Call, route: Route, { lastAnswers }: ReplicaState): boolean {
+function isKnownHere(call: Call, route: Route, { lastSequences }: ReplicaState): boolean {
   if (route.body !== undefined || route.answeredBy === 'leader' || route.access === 'partner')
     return false;
   const { request, gateway } = call;
@@ -105,7 +105,7 @@ function isKnownHere(call: Call, route: Route, { lastAnswers }: ReplicaState): b
   if (token === '' || route.access === 'open') return true;
   const session = gateway.sessions.check(token, call.engine);
   if (typeof session === 'string') return false;
-  call.minSequence = lastAnswers.of(session.userId);
+  call.minSequence = lastSequences.of(session.userId);
   return true;
 }
 

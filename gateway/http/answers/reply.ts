@@ -26,7 +26,7 @@ export interface AnsweredRoute extends RouteName {
   /** Content types of successful answers, default first. `application/json` if absent. */
   produces?: readonly string[];
   /**
-   * Set if successful answers have an ETag and may be compressed (coded-answer.ts). `public`:
+   * Set if successful answers have an ETag and may be compressed (encoded-answer.ts). `public`:
    * caches may store the answer and must revalidate it, unless the path contains `me`. `private`:
    * no cache stores it.
    */

@@ -5,7 +5,7 @@ import type { AddressKey } from '../../access/fair-use/addresses.js';
 import type { Serving } from '../gateway.js';
 import type { Request } from '../request.js';
 import { type Answer, limitText } from './answer.js';
-import { writeLast } from './last-answer.js';
+import { writeAndClose } from './closing-answer.js';
 import type { Outlet, Reply } from './reply.js';
 import { writeHeadWithId, writeStatus } from './response-head.js';
 
@@ -46,9 +46,9 @@ export class SocketOutlet implements Outlet {
     writeCrossOrigin(response, request.origin, server.config.siteOrigins);
     if (rateLimit !== null) response.writeHeader('RateLimit-Limit', limitText(rateLimit));
     for (let i = 0; i < headers.length; i += 2) response.writeHeader(headers[i]!, headers[i + 1]!);
-    if (body === '') writeLast(response, '');
-    else if (request.method === 'head') writeLast(response, '', Buffer.byteLength(body));
-    else if (closesConnection) writeLast(response, body);
+    if (body === '') writeAndClose(response, '');
+    else if (request.method === 'head') writeAndClose(response, '', Buffer.byteLength(body));
+    else if (closesConnection) writeAndClose(response, body);
     else {
       if (server.isStopping()) response.writeHeader('Connection', 'close');
       server.unsent.send(response, body, this);

@@ -15,9 +15,9 @@ import { errorAnswer } from '../../commands/errors.js';
 import type { Serving } from '../gateway.js';
 import type { Request } from '../request.js';
 import type { Handler, Router } from '../router.js';
-import { acceptedCoding, type Coding } from './accept-encoding.js';
+import { acceptedEncoding, type ContentEncoding } from './accept-encoding.js';
+import { writeAndClose } from './closing-answer.js';
 import { namesTag } from './entity-tags.js';
-import { writeLast } from './last-answer.js';
 import { chargeReads, writeError } from './write-error.js';
 
 export interface StaticFile {
@@ -30,7 +30,7 @@ export interface StaticFile {
 }
 
 interface Form {
-  coding: Coding;
+  encoding: ContentEncoding;
   bytes: Buffer;
   etag: string;
 }
@@ -41,14 +41,14 @@ export function staticFile(
   compressed: readonly (readonly ['br' | 'gzip', Buffer])[] = [],
 ): StaticFile {
   const hash = createHash('sha256').update(bytes).digest('base64url');
-  const forms = compressed.map(([coding, bytes]) => ({
-    coding,
+  const forms = compressed.map(([encoding, bytes]) => ({
+    encoding,
     bytes,
-    etag: `"${hash}-${coding}"`,
+    etag: `"${hash}-${encoding}"`,
   }));
   return {
     contentType,
-    forms: [...forms, { coding: '', bytes, etag: `"${hash}"` }],
+    forms: [...forms, { encoding: '', bytes, etag: `"${hash}"` }],
     headers: [],
   };
 }
@@ -103,8 +103,8 @@ export function serveChoice(
       if (!chargeReads(server, response, request, reads)) return;
       writeFileHead(response, file, form, isKnown);
       writeCrossOrigin(response, request.origin, server.config.siteOrigins);
-      if (isKnown) writeLast(response, '');
-      else if (isHead) writeLast(response, '', form.bytes.byteLength);
+      if (isKnown) writeAndClose(response, '');
+      else if (isHead) writeAndClose(response, '', form.bytes.byteLength);
       else unsent.sendShared(response, form.bytes, { address });
     });
   };
@@ -123,9 +123,9 @@ export function onRead(router: Router, path: string, serve: Handler, server: Ser
 }
 
 function accepted(forms: readonly Form[], acceptEncoding: string): Form {
-  const offered = forms.map(({ coding }) => coding);
-  const { coding } = acceptedCoding(acceptEncoding, offered);
-  return forms.find((form) => form.coding === coding)!;
+  const offered = forms.map(({ encoding }) => encoding);
+  const { encoding } = acceptedEncoding(acceptEncoding, offered);
+  return forms.find((form) => form.encoding === encoding)!;
 }
 
 function writeFileHead(
@@ -136,7 +136,7 @@ function writeFileHead(
 ): void {
   if (isKnown) response.writeStatus('304 Not Modified');
   else response.writeHeader('Content-Type', file.contentType);
-  if (!isKnown && form.coding !== '') response.writeHeader('Content-Encoding', form.coding);
+  if (!isKnown && form.encoding !== '') response.writeHeader('Content-Encoding', form.encoding);
   if (file.forms.length > 1) response.writeHeader('Vary', 'Accept-Encoding');
   response.writeHeader('ETag', form.etag);
   response.writeHeader('Cache-Control', file.cacheControl ?? 'no-cache');

@@ -5,7 +5,7 @@ import { Bill } from '../../access/fair-use/fair-use.js';
 import { type ErrorAnswer, rateLimited } from '../../commands/errors.js';
 import type { Serving } from '../gateway.js';
 import type { Request } from '../request.js';
-import { writeLast } from './last-answer.js';
+import { writeAndClose } from './closing-answer.js';
 import { JSON_TYPE, writeHead, writeStatus } from './response-head.js';
 import type { UnsentAnswers } from './unsent-answers.js';
 
@@ -42,7 +42,7 @@ export function writeError(
   writeStatus(response, status);
   writeHead(response, JSON_TYPE, false);
   if (header !== null) response.writeHeader(...header);
-  if (isHead) writeLast(response, '', Buffer.byteLength(text));
-  else if (isLast) writeLast(response, text);
+  if (isHead) writeAndClose(response, '', Buffer.byteLength(text));
+  else if (isLast) writeAndClose(response, text);
   else unsent.send(response, text, { address: addressKey(response.getRemoteAddress()) });
 }

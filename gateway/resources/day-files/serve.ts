@@ -10,8 +10,8 @@ import type { AddressKey } from '../../access/fair-use/addresses.js';
 import { Bill } from '../../access/fair-use/fair-use.js';
 import { Tally } from '../../access/fair-use/tally.js';
 import { type ErrorAnswer, errorAnswer, rateLimited } from '../../commands/errors.js';
+import { writeAndClose } from '../../http/answers/closing-answer.js';
 import { namesTag } from '../../http/answers/entity-tags.js';
-import { writeLast } from '../../http/answers/last-answer.js';
 import { onRead } from '../../http/answers/static-file.js';
 import { writeError } from '../../http/answers/write-error.js';
 import type { Serving } from '../../http/gateway.js';
@@ -127,7 +127,7 @@ class DayFileServer {
       response.writeHeader('X-Content-Type-Options', 'nosniff');
       writeCrossOrigin(response, asked.origin, this.server.config.siteOrigins);
       if (hasBody) response.tryEnd('', length);
-      else writeLast(response, '', isHead ? length : null);
+      else writeAndClose(response, '', isHead ? length : null);
     });
     if (hasBody) sending.send(start, length);
     return hasBody;

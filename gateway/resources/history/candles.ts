@@ -7,7 +7,7 @@ import {
   INTERVALS_MS,
   type PriceRange,
 } from '../../../persistence/history/candles.js';
-import { answerCoded } from '../../http/answers/coded-answer.js';
+import { answerEncoded } from '../../http/answers/encoded-answer.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { responseObject } from '../../json/components.js';
@@ -120,7 +120,7 @@ function answerCandles(
     answerPage(call, list, { kind: 'candles', ...of, intervalMs, fromMs, toMs }, (page, end) => {
       const texts = page.entries.map((each) => candle.text(each, call.engine));
       const text = pageText('candles', texts, end, `${head()},"interval":"${interval}",`);
-      answerCoded(call, end.sequence, text);
+      answerEncoded(call, end.sequence, text);
     });
   });
 }

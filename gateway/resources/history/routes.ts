@@ -6,7 +6,7 @@ import { MAX_TIME_MS } from '../../../engine/interface/limits.js';
 import { idNumber, marketIdNumber } from '../../../engine/interface/notation.js';
 import { asOfJson } from '../../../persistence/history/as-of.js';
 import { PAGE_END_BYTES } from '../../../persistence/history/requests.js';
-import { answerCoded } from '../../http/answers/coded-answer.js';
+import { answerEncoded } from '../../http/answers/encoded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -41,7 +41,7 @@ export const historyRoutes: Route[] = [
         if (startOf(call, list) === undefined || !call.charge(query.limit)) return;
         answerPage(call, list, wanted, (page, end) => {
           const bytes = withPageEnd(page.bytes, end);
-          answerCoded(call, end.sequence, bytes, hashTag(page.contentHash));
+          answerEncoded(call, end.sequence, bytes, hashTag(page.contentHash));
         });
       });
     },
@@ -109,7 +109,7 @@ export const historyRoutes: Route[] = [
       answerPage(call, `points/u${userId}`, { kind: 'pointsCredits', userId }, (page, end) => {
         const credits = page.entries.map((credit) => views.pointsCredit.text(credit, call.engine));
         const head = `"userId":"u${userId}","balance":${microsText(page.microPoints)},`;
-        answerCoded(call, end.sequence, pageText('history', credits, end, head));
+        answerEncoded(call, end.sequence, pageText('history', credits, end, head));
       });
     },
   }),

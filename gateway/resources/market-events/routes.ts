@@ -7,7 +7,7 @@ import { type AsOf, asOfJson } from '../../../persistence/history/as-of.js';
 import type { MarketTicks as Ticks } from '../../../persistence/history/market-events.js';
 import { eventText } from '../../../persistence/history/market-json/event-text.js';
 import { errorAnswer, invalidRequest } from '../../commands/errors.js';
-import { answerCoded } from '../../http/answers/coded-answer.js';
+import { answerEncoded } from '../../http/answers/encoded-answer.js';
 import { defineRoute, type Route } from '../../http/route.js';
 import { responseObject } from '../../json/components.js';
 import * as request from '../../json/fields.js';
@@ -133,7 +133,7 @@ export const marketEventRoutes: Route[] = [
         const next = nextCursor && cursorOf(list, nextCursor.sequence, nextCursor.events);
         const end = `"nextCursor":${JSON.stringify(next)},${asOfJson(at)}`;
         const name = marketIdText(engine, marketId);
-        answerCoded(call, at.sequence, `{"marketId":"${name}","events":[${events}],${end}`);
+        answerEncoded(call, at.sequence, `{"marketId":"${name}","events":[${events}],${end}`);
       });
     },
   }),
@@ -149,7 +149,7 @@ export const marketEventRoutes: Route[] = [
       const marketId = marketIdNumber(engine, call.parameter('marketId'));
       readHistory(call, { kind: 'marketTicks', marketId }, (found, at) => {
         if (!call.require(found, 'market_not_found')) return;
-        answerCoded(call, at.sequence, TICKS.text({ ...found.market, ...found, ...at }, engine));
+        answerEncoded(call, at.sequence, TICKS.text({ ...found.market, ...found, ...at }, engine));
       });
     },
   }),

@@ -11,7 +11,7 @@ import type { HashedText } from '../../../persistence/history/requests.js';
 import { unitsOfSeen } from '../../access/fair-use/charges.js';
 import { HISTORY_UNAVAILABLE } from '../../commands/errors.js';
 import { endedAnswer } from '../../commands/past-market-errors.js';
-import { answerCoded } from '../../http/answers/coded-answer.js';
+import { answerEncoded } from '../../http/answers/encoded-answer.js';
 import { hashTag } from '../../http/answers/entity-tags.js';
 import type { Call } from '../../http/call.js';
 import { defineRoute, type Route } from '../../http/route.js';
@@ -69,7 +69,7 @@ export const marketRoutes: Route[] = [
     errors: ['market_not_found', 'history_unavailable'],
     handle(call) {
       const respond = ({ bytes, contentHash }: HashedText, sequence: number) =>
-        answerCoded(call, sequence, bytes, hashTag(contentHash));
+        answerEncoded(call, sequence, bytes, hashTag(contentHash));
       const withoutHistory = (marketId: number) => answerWithoutHistory(call, marketId);
       readMarket(call, { withPrices: true, respond, withoutHistory });
     },
@@ -87,7 +87,7 @@ export const marketRoutes: Route[] = [
       const respond = ({ bytes }: HashedText, sequence: number) => {
         const scheme = call.isSecure ? 'https' : 'http';
         const market = JSON.parse(Buffer.from(bytes).toString());
-        answerCoded(call, sequence, cardPage(market, { scheme, host: call.request.host }));
+        answerEncoded(call, sequence, cardPage(market, { scheme, host: call.request.host }));
       };
       const withoutHistory = () => call.refuseNow(HISTORY_UNAVAILABLE);
       readMarket(call, { withPrices: false, respond, withoutHistory });

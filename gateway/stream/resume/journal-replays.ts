@@ -1,11 +1,10 @@
 /**
- * Reads account messages that memory no longer keeps from the journal, one window at a time. A wish
- * is a request for such messages.
+ * Reads account messages that memory no longer keeps from the journal, one window at a time.
  *
  * Invariants:
  * - At most one thread replays at a time, at low priority and with a bounded number of commands.
- *   Wishes that arrive during a replay share the next ones, so a thousand clients that resume after
- *   a restart cost a few dozen replays.
+ *   Requests that arrive during a replay share the next replays, so a thousand clients that resume
+ *   after a restart cost a few dozen replays.
  * - A user (a sub-account counts as its parent) has at most one window, given to at most
  *   {@link AT_ONCE} of its connections at a time. All windows together have at most
  *   {@link HELD_BYTES_MAX}.
@@ -17,7 +16,7 @@ import { compiledFile } from '../../../persistence/storage/program-folder.js';
 import { Lane } from '../../access/fair-use/lane.js';
 import type { ElapsedMs } from '../../access/fair-use/token-buckets.js';
 import type { Log } from '../../observe/log.js';
-import type { ReplayAnswer, ReplayTask, ReplayWish, Window } from './replay-worker.js';
+import type { ReplayAnswer, ReplayRequest, ReplayTask, Window } from './replay-worker.js';
 
 const WAITING = { perLane: 1_000, perKey: 100 };
 /** Maximum of users per replay. */
@@ -39,7 +38,7 @@ export interface Share {
 /** `tooFar`: needs more commands than a replay executes. `failed`: may succeed later. */
 export type NotReplayed = 'tooFar' | 'failed';
 
-export interface Wish extends ReplayWish {
+export interface QueuedReplay extends ReplayRequest {
   /** The user, or a sub-account's parent. */
   readonly key: number;
   readonly isNewcomer: boolean;
@@ -55,8 +54,8 @@ interface ReplayOptions
 }
 
 export class JournalReplays {
-  private readonly newcomers = new Lane<Wish>(WAITING);
-  private readonly others = new Lane<Wish>(WAITING);
+  private readonly newcomers = new Lane<QueuedReplay>(WAITING);
+  private readonly others = new Lane<QueuedReplay>(WAITING);
   private isOthersTurn = true;
   private readonly held = new Map<number, Held>();
   private worker: Worker | null = null;
@@ -75,9 +74,9 @@ export class JournalReplays {
   }
 
   /** Calls `done` with the messages after `after`, up to one window. */
-  read(wish: Wish): void {
-    const lane = wish.isNewcomer ? this.newcomers : this.others;
-    (this.isStopped ? wish : lane.add(wish))?.done('failed');
+  read(request: QueuedReplay): void {
+    const lane = request.isNewcomer ? this.newcomers : this.others;
+    (this.isStopped ? request : lane.add(request))?.done('failed');
     this.next();
   }
 
@@ -85,7 +84,8 @@ export class JournalReplays {
   async stop(): Promise<void> {
     Atomics.store(this.stopped, 0, 1);
     for (const lane of [this.newcomers, this.others])
-      for (let wish = lane.take(); wish !== null; wish = lane.take()) wish.done('failed');
+      for (let request = lane.take(); request !== null; request = lane.take())
+        request.done('failed');
     const { worker } = this;
     if (worker !== null) await new Promise((resolve) => worker.once('exit', resolve));
   }
@@ -102,7 +102,7 @@ export class JournalReplays {
     const workerData: ReplayTask = {
       folder,
       journal,
-      wishes: group.map(({ userId, after, place }) => ({ userId, after, place })),
+      requests: group.map(({ userId, after, place }) => ({ userId, after, place })),
       through: durableSequence(),
       commandsMax,
       windowBytes,
@@ -125,10 +125,10 @@ export class JournalReplays {
     });
   }
 
-  private nextGroup(): Wish[] {
+  private nextGroup(): QueuedReplay[] {
     const { windowBytes } = this.options;
     const users = new Set<number>();
-    const group: Wish[] = [];
+    const group: QueuedReplay[] = [];
     let [room, newcomersRoom] = [HELD_BYTES_MAX, HELD_BYTES_MAX / 2];
     for (const { bytes, isNewcomer } of this.held.values()) {
       room -= bytes;
@@ -140,9 +140,9 @@ export class JournalReplays {
       const first = this.takeTurn(mayHaveTurn, newcomersRoom >= windowBytes);
       if (first === null) break;
       const lane = first.isNewcomer ? this.newcomers : this.others;
-      const wishes = [first, ...lane.lineOf(first.key).filter(isOf(first.userId))];
-      for (const wish of wishes) lane.remove(wish);
-      const wanted = wishes.filter((wish) => !wish.isOver());
+      const requests = [first, ...lane.lineOf(first.key).filter(isOf(first.userId))];
+      for (const request of requests) lane.remove(request);
+      const wanted = requests.filter((request) => !request.isOver());
       if (wanted.length === 0) continue;
       group.push(...wanted);
       users.add(first.key);
@@ -155,26 +155,26 @@ export class JournalReplays {
   private takeTurn(
     mayHaveTurn: (key: number | string) => boolean,
     mayBeNewcomer: boolean,
-  ): Wish | null {
+  ): QueuedReplay | null {
     const { others } = this;
     const newcomers = mayBeNewcomer ? this.newcomers : null;
     const [first, second] = this.isOthersTurn ? [others, newcomers] : [newcomers, others];
-    const wish = first?.take(mayHaveTurn) ?? second?.take(mayHaveTurn) ?? null;
-    if (wish !== null) this.isOthersTurn = wish.isNewcomer;
-    return wish;
+    const request = first?.take(mayHaveTurn) ?? second?.take(mayHaveTurn) ?? null;
+    if (request !== null) this.isOthersTurn = request.isNewcomer;
+    return request;
   }
 
-  private answered(group: readonly Wish[], { windows, tooFar }: ReplayAnswer): void {
+  private answered(group: readonly QueuedReplay[], { windows, tooFar }: ReplayAnswer): void {
     const far = group.filter((_, i) => tooFar[i]);
     const near = group.filter((_, i) => !tooFar[i]);
     const { elapsedMs } = this.options;
     const untilMs = elapsedMs() + GIVEN_MS;
     const all = windows.map((window) => {
-      const wishes = near.filter(isOf(window.userId));
+      const requests = near.filter(isOf(window.userId));
       const mayGive = () => elapsedMs() <= untilMs;
-      const held = new Held(window, wishes, mayGive, (left) => {
+      const held = new Held(window, requests, mayGive, (left) => {
         this.held.delete(held.key);
-        for (const wish of left) this.read(wish);
+        for (const request of left) this.read(request);
         this.next();
       });
       this.held.set(held.key, held);
@@ -185,8 +185,8 @@ export class JournalReplays {
   }
 }
 
-function isOf(userId: number): (wish: Wish) => boolean {
-  return (wish) => wish.userId === userId;
+function isOf(userId: number): (request: QueuedReplay) => boolean {
+  return (request) => request.userId === userId;
 }
 
 class Held {
@@ -196,12 +196,12 @@ class Held {
 
   constructor(
     private readonly window: Window,
-    private readonly wishes: Wish[],
+    private readonly requests: QueuedReplay[],
     private readonly mayGive: () => boolean,
-    /** Called with the remaining wishes, which need a window of their own. */
-    private readonly onEmpty: (left: readonly Wish[]) => void,
+    /** Called with the remaining requests, which need a window of their own. */
+    private readonly onEmpty: (left: readonly QueuedReplay[]) => void,
   ) {
-    const [{ key, isNewcomer }] = wishes as [Wish];
+    const [{ key, isNewcomer }] = requests as [QueuedReplay];
     this.key = key;
     this.isNewcomer = isNewcomer;
   }
@@ -211,18 +211,18 @@ class Held {
   }
 
   give(): void {
-    const { window, wishes } = this;
+    const { window, requests } = this;
     const release = () => {
       this.active--;
       this.give();
     };
-    while (this.active < AT_ONCE && wishes.length > 0 && this.mayGive()) {
-      const wish = wishes.shift()!;
-      if (wish.isOver()) continue;
+    while (this.active < AT_ONCE && requests.length > 0 && this.mayGive()) {
+      const request = requests.shift()!;
+      if (request.isOver()) continue;
       this.active++;
-      const found = window.numbers.findIndex((number) => number > wish.after);
-      wish.done({ window, from: found < 0 ? window.numbers.length : found, release });
+      const found = window.numbers.findIndex((number) => number > request.after);
+      request.done({ window, from: found < 0 ? window.numbers.length : found, release });
     }
-    if (this.active === 0) this.onEmpty(wishes);
+    if (this.active === 0) this.onEmpty(requests);
   }
 }

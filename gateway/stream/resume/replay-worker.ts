@@ -19,7 +19,7 @@ import { lowerPriority } from '../../../persistence/storage/thread-priority.js';
 import { Hub } from '../hub.js';
 import { STREAM_LIMITS } from '../limits.js';
 
-export interface ReplayWish {
+export interface ReplayRequest {
   userId: number;
   after: number;
   /**
@@ -32,7 +32,7 @@ export interface ReplayWish {
 export interface ReplayTask {
   folder: string;
   journal: JournalPlace;
-  wishes: ReplayWish[];
+  requests: ReplayRequest[];
   /** The replay's last sequence, which is durable. */
   through: number;
   commandsMax: number;
@@ -54,7 +54,7 @@ export interface Window {
 
 export interface ReplayAnswer {
   windows: Window[];
-  /** Whether each wish needs too many commands or archived journal segments. */
+  /** Whether each request needs too many commands or archived journal segments. */
   tooFar: boolean[];
 }
 
@@ -102,13 +102,13 @@ class Collected {
 async function replay(task: ReplayTask): Promise<ReplayAnswer> {
   const reader = await openSource(task.journal);
   try {
-    const tooFar = farWishes(task, reader);
+    const tooFar = farRequests(task, reader);
     const accounts = new Map<number, Collected>();
-    for (const [i, wish] of task.wishes.entries()) {
-      const { userId } = wish;
-      const others = accounts.get(userId) ?? wish;
-      const after = Math.min(wish.after, others.after);
-      const place = Math.min(wish.place, others.place);
+    for (const [i, request] of task.requests.entries()) {
+      const { userId } = request;
+      const others = accounts.get(userId) ?? request;
+      const after = Math.min(request.after, others.after);
+      const place = Math.min(request.place, others.place);
       if (!tooFar[i]) accounts.set(userId, new Collected(userId, after, place));
     }
     const wanted = [...accounts.values()];
@@ -120,15 +120,15 @@ async function replay(task: ReplayTask): Promise<ReplayAnswer> {
   }
 }
 
-/** Marks wishes too far back, so that they do not move the replay's start for the others. */
-function farWishes(
-  { folder, through, commandsMax, wishes }: ReplayTask,
+/** Marks requests too far back, so that they do not move the replay's start for the others. */
+function farRequests(
+  { folder, through, commandsMax, requests }: ReplayTask,
   reader: JournalSource,
 ): boolean[] {
   const starts = listSnapshots(folder).map(({ sequence }) => sequence);
   // Earlier segments are archived.
   const first = reader instanceof JournalReader ? reader.firstSequence : 1;
-  return wishes.map(({ after }) => {
+  return requests.map(({ after }) => {
     const start = starts.find((sequence) => sequence <= after) ?? 0;
     return through - start > commandsMax || start + 1 < first;
   });

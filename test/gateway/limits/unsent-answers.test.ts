@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { addressKey } from '../../../gateway/access/fair-use/addresses.js';
-import { writeLast } from '../../../gateway/http/answers/last-answer.js';
+import { writeAndClose } from '../../../gateway/http/answers/closing-answer.js';
 import {
   UnsentAnswers,
   type UnsentLimits,
@@ -115,7 +115,7 @@ describe('what is kept', () => {
     at('/own', (response) => unsent.send(response, BODY, recipient(response)));
     at('/text', (response) => unsent.send(response, BODY.toString(), recipient(response)));
     at('/shared', (response) => unsent.sendShared(response, BODY, recipient(response)));
-    at('/last', (response) => writeLast(response, BODY));
+    at('/last', (response) => writeAndClose(response, BODY));
     at('/small', (response) => unsent.send(response, 'small', recipient(response)));
     port = await new Promise((resolve) => {
       app.listen('127.0.0.1', 0, (socket) => resolve(uWS.us_socket_local_port(socket as never)));

@@ -5,7 +5,7 @@ import { OVERLOAD_LIMITS } from '../../../gateway/access/fair-use/overload.js';
 import { MESSAGE_BYTES_MAX } from '../../../gateway/edge/link/frames.js';
 import { RING_BYTES, WAITING_BYTES_MAX } from '../../../gateway/edge/link/ring.js';
 import { BYTES_MAX as FORWARDED_BYTES_MAX } from '../../../gateway/edge/pending.js';
-import { CODED_BYTES_MAX } from '../../../gateway/http/answers/answer-coder.js';
+import { ENCODING_BYTES_MAX } from '../../../gateway/http/answers/answer-encoder.js';
 import { BODY_BYTES_MAX } from '../../../gateway/http/request.js';
 import { readConfig } from '../../../gateway/start/config.js';
 import { FRAME_BYTES } from '../../../gateway/stream/endpoint.js';
@@ -23,7 +23,7 @@ const BYTES_MAX: Record<string, number> = {
   'stream messages being received': stream.connections * FRAME_BYTES,
   'commands waiting for the disk': OVERLOAD_LIMITS.backlogBytes * 1.1,
   'reads of the history, including those that explain refused batches': PENDING_MAX * BYTES_OF_READ,
-  'answers being compressed': CODED_BYTES_MAX,
+  'answers being compressed': ENCODING_BYTES_MAX,
   'answers queued for writing': unsent.bytes,
   'answers not read by clients': unsent.bytes,
   'messages not read by one stream': stream.backlogBytes,

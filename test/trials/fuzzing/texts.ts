@@ -8,7 +8,7 @@ import { Engine } from '../../../engine/engine.js';
 import { MAX_ASSET_PRICE_MICROS } from '../../../engine/interface/limits.js';
 import { tokenIn } from '../../../gateway/access/cookie.js';
 import { Sessions } from '../../../gateway/access/sessions.js';
-import { acceptedCoding } from '../../../gateway/http/answers/accept-encoding.js';
+import { acceptedEncoding } from '../../../gateway/http/answers/accept-encoding.js';
 import { COINBASE } from '../../../gateway/inputs/feeds/coinbase-messages.js';
 import { KRAKEN } from '../../../gateway/inputs/feeds/kraken-messages.js';
 import { parsePriceMicros } from '../../../gateway/inputs/feeds/price-feed.js';
@@ -232,8 +232,8 @@ async function tokens(): Promise<Target> {
       const account = engine.account(session.userId);
       if (account === null || session.version !== engine.credentialVersion(session.userId))
         fail('a session of nobody', session);
-      const { coding } = acceptedCoding(text);
-      if (!['', 'br', 'gzip'].includes(coding)) fail('a coding', coding);
+      const { encoding } = acceptedEncoding(text);
+      if (!['', 'br', 'gzip'].includes(encoding)) fail('an encoding', encoding);
     },
   };
 }

@@ -1,10 +1,10 @@
-/** Accept-Encoding: the coding is chosen by weight and by the server's preference. */
+/** Accept-Encoding: the encoding is chosen by weight and by the server's preference. */
 import { expect, test } from 'vitest';
-import { acceptedCoding } from '../../../../gateway/http/answers/accept-encoding.js';
+import { acceptedEncoding } from '../../../../gateway/http/answers/accept-encoding.js';
 import { namesTag } from '../../../../gateway/http/answers/entity-tags.js';
 
 test.each([
-  // Without a known coding, the bytes are sent uncompressed.
+  // Without a known encoding, the bytes are sent uncompressed.
   ['', '', false],
   ['identity', '', false],
   ['deflate, zstd', '', false],
@@ -20,7 +20,7 @@ test.each([
   ['gzip;q=1.000 , br;q=0.999', 'gzip', false],
   ['gzip\t;\tq=0.3', 'gzip', false],
   ['gzip;Q=0', '', false],
-  // `*` stands for every other coding.
+  // `*` stands for every other encoding.
   ['*', 'br', false],
   ['br;q=0, *', 'gzip', false],
   ['gzip;q=0.2, *;q=0.1', 'gzip', false],
@@ -38,13 +38,13 @@ test.each([
   ['g zip', '', false],
   // The first of two equal elements wins.
   ['gzip;q=0, gzip', '', false],
-] as const)('%j → %j', (header, coding, refusesIdentity) => {
-  expect(acceptedCoding(header)).toEqual({ coding, refusesIdentity });
+] as const)('%j → %j', (header, encoding, refusesIdentity) => {
+  expect(acceptedEncoding(header)).toEqual({ encoding, refusesIdentity });
 });
 
 test('only what is on offer is chosen', () => {
-  expect(acceptedCoding('br, gzip', ['gzip', '']).coding).toBe('gzip');
-  expect(acceptedCoding('br, gzip', ['']).coding).toBe('');
+  expect(acceptedEncoding('br, gzip', ['gzip', '']).encoding).toBe('gzip');
+  expect(acceptedEncoding('br, gzip', ['']).encoding).toBe('');
 });
 
 test.each([

@@ -1,6 +1,6 @@
 /** Each user's last forwarded sequence, which the user's next read must reach. */
 
-export class LastAnswers {
+export class LastSequences {
   private readonly sequences = new Map<number, number>();
 
   note(userId: number, sequence: number): void {

@@ -8,26 +8,26 @@
 import { Worker } from 'node:worker_threads';
 import { compiledFile } from '../../../persistence/storage/program-folder.js';
 import type { Log } from '../../observe/log.js';
-import type { Coding } from './accept-encoding.js';
-import type { CodingAnswer, CodingTask } from './coding-worker.js';
+import type { ContentEncoding } from './accept-encoding.js';
+import type { EncodingResult, EncodingTask } from './encoding-worker.js';
 
 /** Queue limit: about one second of the worker's time. */
-export const CODED_BYTES_MAX = 64 * 1024 * 1024;
+export const ENCODING_BYTES_MAX = 64 * 1024 * 1024;
 
-export interface Coded {
+export interface EncodedBody {
   tag: string | null;
-  coding: Coding;
+  encoding: ContentEncoding;
   /** `null` if the client already has the content. */
   bytes: Uint8Array | null;
 }
 
 interface Waiting {
   body: Uint8Array;
-  coding: Coding;
-  done: (coded: Coded) => void;
+  encoding: ContentEncoding;
+  done: (encoded: EncodedBody) => void;
 }
 
-export class AnswerCoder {
+export class AnswerEncoder {
   private worker: Worker | null = null;
   private readonly waiting = new Map<number, Waiting>();
   private waitingBytes = 0;
@@ -36,22 +36,22 @@ export class AnswerCoder {
 
   constructor(
     private readonly log: Log,
-    private readonly waitingBytesMax = CODED_BYTES_MAX,
+    private readonly waitingBytesMax = ENCODING_BYTES_MAX,
   ) {}
 
   /** Calls `done` once, now or later. The body must be in shared memory and never change. */
-  code(task: Omit<CodingTask, 'id'>, done: (coded: Coded) => void): void {
-    const { body, coding } = task;
+  encode(task: Omit<EncodingTask, 'id'>, done: (encoded: EncodedBody) => void): void {
+    const { body, encoding } = task;
     const waitingBytes = this.waitingBytes + body.byteLength;
     if (this.isStopped || waitingBytes > this.waitingBytesMax) {
       done(unchanged(body));
       return;
     }
     const id = ++this.lastId;
-    this.waiting.set(id, { body, coding, done });
+    this.waiting.set(id, { body, encoding, done });
     this.waitingBytes = waitingBytes;
     this.worker ??= this.start();
-    this.worker.postMessage({ ...task, id } satisfies CodingTask);
+    this.worker.postMessage({ ...task, id } satisfies EncodingTask);
   }
 
   async stop(): Promise<void> {
@@ -63,12 +63,12 @@ export class AnswerCoder {
   }
 
   private start(): Worker {
-    const worker = new Worker(compiledFile('gateway/http/answers/coding-worker.js'));
-    worker.on('message', ({ id, tag, bytes }: CodingAnswer) => {
+    const worker = new Worker(compiledFile('gateway/http/answers/encoding-worker.js'));
+    worker.on('message', ({ id, tag, bytes }: EncodingResult) => {
       // Results may arrive after an error, when their requests are already answered.
       if (!this.waiting.has(id)) return;
-      const { coding, done } = this.take(id);
-      done({ tag, coding, bytes });
+      const { encoding, done } = this.take(id);
+      done({ tag, encoding, bytes });
     });
     worker.on('error', (error) => {
       this.log.error({ err: error }, 'the thread that compresses answers failed');
@@ -95,6 +95,6 @@ export class AnswerCoder {
   }
 }
 
-function unchanged(body: Uint8Array): Coded {
-  return { tag: null, coding: '', bytes: body };
+function unchanged(body: Uint8Array): EncodedBody {
+  return { tag: null, encoding: '', bytes: body };
 }

@@ -1,6 +1,6 @@
 /**
- * ETags and compression over HTTP: the same content in every coding, 304 while it is unchanged, and
- * another tag when it changes.
+ * ETags and compression over HTTP: the same content in every encoding, 304 while it is unchanged,
+ * and another tag when it changes.
  */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { request } from 'undici';
@@ -46,10 +46,10 @@ async function get(path: string, headers: Headers = {}, method: 'GET' | 'HEAD' =
   return { ...seen, bytes, header };
 }
 
-function decoded(bytes: Buffer, coding: string): Buffer {
+function decoded(bytes: Buffer, encoding: string): Buffer {
   if (bytes.length === 0) return bytes;
-  if (coding === 'br') return brotliDecompressSync(bytes);
-  return coding === 'gzip' ? gunzipSync(bytes) : bytes;
+  if (encoding === 'br') return brotliDecompressSync(bytes);
+  return encoding === 'gzip' ? gunzipSync(bytes) : bytes;
 }
 
 const ofAda = () => ({ 'x-user-token': ada.token });
@@ -75,13 +75,13 @@ describe.each(LARGE)('%s', (_name, pathOf, isPrivate) => {
     expect(plain.header('etag')).toMatch(/^W\/"[\w-]{22}"$/);
     expect(plain.header('vary')).toContain('Accept-Encoding');
     expect(plain.header('cache-control')).toBe(isPrivate ? 'no-store' : 'no-cache');
-    for (const [accept, coding] of [
+    for (const [accept, encoding] of [
       ['gzip, deflate, br', 'br'],
       ['gzip', 'gzip'],
       ['br;q=0.2, gzip;q=0.4', 'gzip'],
     ] as const) {
       const answer = await get(pathOf(), headersOf({ 'accept-encoding': accept }));
-      expect(answer.header('content-encoding'), accept).toBe(coding);
+      expect(answer.header('content-encoding'), accept).toBe(encoding);
       expect(answer.text).toBe(plain.text);
       expect(answer.header('content-length')).toBe(`${answer.bytes.length}`);
       expect(answer.bytes.length).toBeLessThan(plain.bytes.length / 2);
@@ -185,7 +185,7 @@ test('a small answer is compressed only for who refuses it as it is', async () =
   expect([packed.text, packed.header('etag')]).toEqual([plain.text, plain.header('etag')]);
 });
 
-test('refusals have neither a tag nor a coding, and are not 304', async () => {
+test('refusals have neither a tag nor an encoding, and are not 304', async () => {
   const asked = { 'if-none-match': '*', 'accept-encoding': 'br' };
   for (const [path, status] of [
     [`/users/${ada.userId}/ledger`, 401],

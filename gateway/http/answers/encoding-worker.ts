@@ -2,19 +2,19 @@
 import { parentPort } from 'node:worker_threads';
 import { sharedBytes } from '../../../persistence/storage/shared-bytes.js';
 import { lowerPriority } from '../../../persistence/storage/thread-priority.js';
-import type { Coding } from './accept-encoding.js';
+import type { ContentEncoding } from './accept-encoding.js';
 import { compress } from './compress.js';
 import { bodyTag, namesTag } from './entity-tags.js';
 
-export interface CodingTask {
+export interface EncodingTask {
   id: number;
   body: Uint8Array;
   tag: string | null;
   ifNoneMatch: string;
-  coding: Coding;
+  encoding: ContentEncoding;
 }
 
-export interface CodingAnswer {
+export interface EncodingResult {
   id: number;
   tag: string;
   bytes: Uint8Array | null;
@@ -25,11 +25,11 @@ const PRIORITY_STEPS = 10;
 const port = parentPort!;
 lowerPriority(PRIORITY_STEPS);
 
-port.on('message', ({ id, body, tag, ifNoneMatch, coding }: CodingTask) => {
+port.on('message', ({ id, body, tag, ifNoneMatch, encoding }: EncodingTask) => {
   const known = tag ?? bodyTag(body);
   const isKnown = namesTag(ifNoneMatch, known);
-  const answer: CodingAnswer = { id, tag: known, bytes: isKnown ? null : body };
-  if (!isKnown && coding !== '') answer.bytes = shared(compress(body, coding));
+  const answer: EncodingResult = { id, tag: known, bytes: isKnown ? null : body };
+  if (!isKnown && encoding !== '') answer.bytes = shared(compress(body, encoding));
   port.postMessage(answer);
 });
 

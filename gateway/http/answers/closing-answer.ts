@@ -18,7 +18,7 @@ const LARGE_MS = 10_000;
  * turn; after a large one when the client closes, or after {@link LARGE_MS}. Call corked, after all
  * other headers. `length`: the Content-Length if there is no body; `null` omits the header.
  */
-export function writeLast(
+export function writeAndClose(
   response: HttpResponse,
   body: string | Uint8Array,
   length: number | null = null,
@@ -38,7 +38,7 @@ export function writeLast(
 
 /**
  * In a later turn: uWebSockets.js closes a connection that receives more bytes before the answer.
- * Calls `write` corked, unless the client has left; it must call {@link writeLast} or close.
+ * Calls `write` corked, unless the client has left; it must call {@link writeAndClose} or close.
  */
 export function answerLater(response: HttpResponse, write: () => void): void {
   let isOver = false;
