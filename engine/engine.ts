@@ -34,8 +34,8 @@ import { State } from './state/state.js';
 import { type Archive, type ByteSource, StateReader } from './storage/archive.js';
 import { isIntegerBetween } from './storage/arithmetic.js';
 import { Digest } from './storage/digest.js';
+import { type IncrementalTask, runToEnd } from './storage/incremental-task.js';
 import type { NumberBuffer } from './storage/number-buffer.js';
-import { atOnce, type Work } from './storage/pieces.js';
 
 export class Engine extends Reads {
   private readonly running = new Digest();
@@ -67,11 +67,11 @@ export class Engine extends Reads {
    * memory.
    */
   reserve(): void {
-    atOnce(this.reserveInPieces());
+    runToEnd(this.reserveInPieces());
   }
 
   /** {@link reserve} in pieces: between two pieces the engine may be read, but not changed. */
-  reserveInPieces(): Work<void> {
+  reserveInPieces(): IncrementalTask<void> {
     return this.state.reserve();
   }
 
@@ -182,11 +182,11 @@ export class Engine extends Reads {
 
   /** Writes the whole state to the archive, or replaces the state by the archive's. */
   archive(archive: Archive): void {
-    atOnce(this.archiveInPieces(archive));
+    runToEnd(this.archiveInPieces(archive));
   }
 
   /** {@link archive} in pieces: between two pieces the engine may be read, but not changed. */
-  *archiveInPieces(archive: Archive): Work<void> {
+  *archiveInPieces(archive: Archive): IncrementalTask<void> {
     yield* this.state.archive(archive);
     this.running.archive(archive);
   }

@@ -17,9 +17,9 @@
 
 import { FORGOTTEN_PER_COMMAND, IDEMPOTENCY_KEPT_MS } from '../interface/limits.js';
 import { type Archive, ROWS_IN_PIECE } from '../storage/archive.js';
+import type { IncrementalTask } from '../storage/incremental-task.js';
 import { HashIndex } from '../storage/indexes/hash-index.js';
 import type { NumberBuffer } from '../storage/number-buffer.js';
-import type { Work } from '../storage/pieces.js';
 import { WordQueue } from '../storage/word-queue.js';
 import { Pool, type Room } from './access/room.js';
 import type { RecentResults } from './recent-results.js';
@@ -148,7 +148,7 @@ export class Idempotency {
   }
 
   /** The keys, oldest first, and their times. Everything else is derived from them. */
-  *archive(archive: Archive): Work<void> {
+  *archive(archive: Archive): IncrementalTask<void> {
     const { queue, moments } = this;
     const expired = archive.number(queue.distance(queue.start, this.unexpired));
     yield* queue.archive(archive);
@@ -161,7 +161,7 @@ export class Idempotency {
     yield* this.linkAll();
   }
 
-  private *checkMoments(): Work<void> {
+  private *checkMoments(): IncrementalTask<void> {
     const { queue, moments } = this;
     let left = queue.distance(this.unexpired, queue.end) / ENTRY_WORDS;
     for (let n = 0; n < moments.length; n += MOMENT_WORDS) {
@@ -172,7 +172,7 @@ export class Idempotency {
     if (left !== 0) throw new Error('the archive is damaged');
   }
 
-  private *linkAll(): Work<void> {
+  private *linkAll(): IncrementalTask<void> {
     const { queue, counts, index } = this;
     index.clear(queue.length / ENTRY_WORDS);
     for (let n = 0, at = queue.start; at !== queue.end; n++, at = queue.after(at, ENTRY_WORDS)) {

@@ -16,8 +16,8 @@ import {
 } from '../interface/limits.js';
 import { UPCOMING_WINDOWS } from '../interface/parameters.js';
 import type { Archive } from '../storage/archive.js';
+import type { IncrementalTask } from '../storage/incremental-task.js';
 import { NumberBuffer } from '../storage/number-buffer.js';
-import type { Work } from '../storage/pieces.js';
 import { TextHash } from '../storage/text-hash.js';
 import { UndoLog } from '../storage/undo.js';
 import { CancelTimers } from './access/cancel-timers.js';
@@ -213,7 +213,7 @@ export class State {
    * Reserves address space for the maxima, so that no command pays for a resize. Memory is used
    * only once it is written to. In pieces, so that V8 can collect garbage in between.
    */
-  *reserve(): Work<void> {
+  *reserve(): IncrementalTask<void> {
     this.accounts.ensureUsers(MAX_USERS + 1);
     yield;
     this.users.reserve(MAX_USERS + 1, INDEXED_USERS);
@@ -258,7 +258,7 @@ export class State {
     this.transfers.rebuildIndex();
   }
 
-  *archive(archive: Archive): Work<void> {
+  *archive(archive: Archive): IncrementalTask<void> {
     this.hash.archive(archive);
     this.sequence = archive.number(this.sequence);
     this.nowMs = archive.number(this.nowMs);

@@ -10,9 +10,9 @@ import { CommandKind, type Deposit, type Withdraw } from '../interface/commands.
 import { TRANSFER_KEPT_MS, TRANSFER_PERIOD_MS } from '../interface/limits.js';
 import type { Archive } from '../storage/archive.js';
 import { Chunks } from '../storage/chunks.js';
+import type { IncrementalTask } from '../storage/incremental-task.js';
 import { HashIndex } from '../storage/indexes/hash-index.js';
 import { offsetsOf } from '../storage/number-buffer.js';
-import type { Work } from '../storage/pieces.js';
 import type { TextHash } from '../storage/text-hash.js';
 import { LongTexts } from '../storage/texts.js';
 
@@ -79,7 +79,7 @@ export class Transfers {
     for (const period of this.periods) period.rebuildIndex();
   }
 
-  *archive(archive: Archive): Work<void> {
+  *archive(archive: Archive): IncrementalTask<void> {
     const count = archive.number(this.periods.length);
     for (let i = 0; i < count; i++) {
       const number = archive.number(this.periods[i]?.number ?? 0);
@@ -143,7 +143,7 @@ class Period {
       this.index.add(this.names.hashOf(row, this.hash), row);
   }
 
-  *archive(archive: Archive): Work<void> {
+  *archive(archive: Archive): IncrementalTask<void> {
     this.count = archive.number(this.count);
     yield* this.names.archive(archive, this.count + 1);
     this.rows.archive(archive, (this.count + 1) * ROW);

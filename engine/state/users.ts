@@ -5,8 +5,8 @@
 
 import { REFERRAL_DIVISOR } from '../interface/parameters.js';
 import type { Archive } from '../storage/archive.js';
+import type { IncrementalTask } from '../storage/incremental-task.js';
 import { HashIndex } from '../storage/indexes/hash-index.js';
-import type { Work } from '../storage/pieces.js';
 import { tableOf } from '../storage/table.js';
 import type { TextHash } from '../storage/text-hash.js';
 import { LongTexts, ShortTexts } from '../storage/texts.js';
@@ -158,7 +158,7 @@ export class Users extends ProfileTable {
     this.codes.rebuildIndex(expectedUsers);
   }
 
-  *archive(archive: Archive): Work<void> {
+  *archive(archive: Archive): IncrementalTask<void> {
     this.count = archive.number(this.count);
     const rows = this.count + 1;
     this.usernames.archive(archive, rows);

@@ -6,7 +6,7 @@
 import { type Archive, ROWS_IN_PIECE } from './archive.js';
 import { ByteBlocks } from './byte-blocks.js';
 import { Chunks } from './chunks.js';
-import type { Work } from './pieces.js';
+import type { IncrementalTask } from './incremental-task.js';
 import type { TextHash } from './text-hash.js';
 
 const CHUNK_BITS = 14;
@@ -109,7 +109,7 @@ export class LongTexts {
   }
 
   /** Rows 0 to `rows` - 1: their lengths in bytes, then the bytes. */
-  *archive(archive: Archive, rows: number): Work<void> {
+  *archive(archive: Archive, rows: number): IncrementalTask<void> {
     this.byteLengths.archive(archive, rows);
     this.firstBlock.ensure(rows);
     for (let row = 0; row < rows; row++) {

@@ -7,7 +7,7 @@
  * wraps around.
  */
 import type { Archive } from './archive.js';
-import type { Work } from './pieces.js';
+import type { IncrementalTask } from './incremental-task.js';
 
 const POSITION_BITS = 30;
 const IN_QUEUE = 2 ** POSITION_BITS - 1;
@@ -89,7 +89,7 @@ export class WordQueue {
   }
 
   /** Writes the words, or fills an empty queue from position 0. */
-  *archive(archive: Archive): Work<void> {
+  *archive(archive: Archive): IncrementalTask<void> {
     let left = archive.number(this.length);
     let at = archive.reading ? 0 : this.start;
     while (left > 0) {

@@ -1,7 +1,7 @@
 /** Reads of the history for a client, over any transport. */
 import type { HistoryClient } from '../../persistence/follower/history-client.js';
 import type { AsOf } from '../../persistence/history/as-of.js';
-import type { Reader } from '../../persistence/history/read-turns.js';
+import type { ReaderKey } from '../../persistence/history/fair-read-scheduler.js';
 import type {
   HistoryAnswers,
   HistoryKind,
@@ -34,7 +34,7 @@ export interface HistoryReader {
 export function readerKeyOf({
   session,
   address,
-}: Pick<HistoryReader, 'session' | 'address'>): Reader {
+}: Pick<HistoryReader, 'session' | 'address'>): ReaderKey {
   return session?.payerId ?? address;
 }
 

@@ -4,7 +4,7 @@
  * Invariant: waits for client-named sequences are limited in total and per reader, because a client
  * may name a sequence that will never be reached.
  */
-import type { Reader } from '../../persistence/history/read-turns.js';
+import type { ReaderKey } from '../../persistence/history/fair-read-scheduler.js';
 import { Tally } from '../access/fair-use/tally.js';
 import { elapsedMs } from '../observe/clock.js';
 
@@ -25,7 +25,7 @@ export class SequenceWaits {
   private waiting: Waiting[] = [];
   private timer: NodeJS.Timeout | null = null;
   private named = 0;
-  private readonly namedBy = new Tally<Reader>();
+  private readonly namedBy = new Tally<ReaderKey>();
 
   constructor(
     private readonly sequence: () => number,
@@ -39,16 +39,16 @@ export class SequenceWaits {
   }
 
   /** Refuses immediately if too many such waits exist. */
-  waitForNamed(sequence: number, reader: Reader, done: Done): void {
-    if (this.named >= NAMED_MAX || this.namedBy.of(reader) >= NAMED_MAX_OF_ONE) {
+  waitForNamed(sequence: number, readerKey: ReaderKey, done: Done): void {
+    if (this.named >= NAMED_MAX || this.namedBy.of(readerKey) >= NAMED_MAX_OF_ONE) {
       done(false);
       return;
     }
     this.named++;
-    this.namedBy.add(reader);
+    this.namedBy.add(readerKey);
     this.wait(sequence, (isReached) => {
       this.named--;
-      this.namedBy.remove(reader);
+      this.namedBy.remove(readerKey);
       done(isReached);
     });
   }

@@ -6,7 +6,7 @@
  */
 import { CLOSE } from './limits.js';
 
-export interface Reader {
+export interface BacklogOwner {
   readonly backlogBytes: number;
   end(reason: (typeof CLOSE)['slowReader']): void;
   /** Closes immediately and discards unsent data. */
@@ -41,10 +41,10 @@ export class Backlogs {
     return this.cutOffs;
   }
 
-  bytes(readers: Iterable<Reader>): number {
+  bytes(owners: Iterable<BacklogOwner>): number {
     this.forget();
     let sum = this.closedBytes;
-    for (const { backlogBytes } of readers) sum += backlogBytes;
+    for (const { backlogBytes } of owners) sum += backlogBytes;
     return sum;
   }
 
@@ -54,23 +54,23 @@ export class Backlogs {
     this.closedBytes += bytes;
   }
 
-  check(readers: Iterable<Reader>): void {
-    const all = [...readers];
+  check(owners: Iterable<BacklogOwner>): void {
+    const all = [...owners];
     let excess = this.bytes(all) - this.limits.backlogBytesInAll;
     if (excess > 0) {
       all.sort((a, b) => b.backlogBytes - a.backlogBytes);
-      for (const reader of all) {
+      for (const owner of all) {
         if (excess <= 0) break;
-        excess -= reader.backlogBytes;
+        excess -= owner.backlogBytes;
         this.cutOffs++;
-        reader.cutOff();
+        owner.cutOff();
       }
     }
-    for (const reader of all) this.checkOne(reader);
+    for (const owner of all) this.checkOne(owner);
   }
 
-  checkOne(reader: Reader): void {
-    if (reader.backlogBytes > this.limits.backlogBytes) reader.end(CLOSE.slowReader);
+  checkOne(owner: BacklogOwner): void {
+    if (owner.backlogBytes > this.limits.backlogBytes) owner.end(CLOSE.slowReader);
   }
 
   private forget(): void {

@@ -78,8 +78,8 @@ export class Follower {
     if (durableSequence > 0) this.marks.committed(durableSequence, 0, elapsedMs());
     this.thread = this.startThread();
     this.history = new HistoryClient({
-      send: (id, request, minSequence, reader) =>
-        this.send({ kind: 'read', id, request, minSequence, reader }),
+      send: (id, request, minSequence, readerKey) =>
+        this.send({ kind: 'read', id, request, minSequence, readerKey }),
       giveUp: (id) => this.send({ kind: 'giveUp', id }),
       lagMs: () => this.lagMs(),
       elapsedMs,

@@ -6,7 +6,7 @@
  * number of requests that the follower has not answered, including those given up, is bounded: in
  * all, and for each reader, so that one reader takes a small share of them.
  */
-import type { Reader } from '../history/read-turns.js';
+import type { ReaderKey } from '../history/fair-read-scheduler.js';
 import type { HistoryKind, HistoryReply, HistoryRequest, RequestOf } from '../history/requests.js';
 
 /** The longest lag of the follower, and the longest time until an answer. */
@@ -18,7 +18,7 @@ export const PENDING_MAX_OF_ONE = PENDING_MAX / 20;
 type Done = (reply: HistoryReply) => void;
 
 export interface HistoryLink {
-  send(id: number, request: HistoryRequest, minSequence: number, reader: Reader): void;
+  send(id: number, request: HistoryRequest, minSequence: number, readerKey: ReaderKey): void;
   /**
    * Tells the follower that the client has given up the request with this id, so that reading ends.
    */
@@ -32,7 +32,7 @@ export interface HistoryLink {
 
 /** A pending request; `done` is null if it was given up. */
 interface PendingRead {
-  reader: Reader;
+  readerKey: ReaderKey;
   done: Done | null;
   askedMs: number;
 }
@@ -41,7 +41,7 @@ export class HistoryClient {
   /** Requests that the follower has not answered, by id, in the order in which they were sent. */
   private readonly pending = new Map<number, PendingRead>();
   /** The number of pending requests of each reader. */
-  private readonly pendingOf = new Map<Reader, number>();
+  private readonly pendingOf = new Map<ReaderKey, number>();
   private lastId = 0;
   private sweeper: NodeJS.Timeout | null = null;
 
@@ -57,20 +57,20 @@ export class HistoryClient {
     request: RequestOf<Kind>,
     minSequence: number,
     done: (reply: HistoryReply<Kind>) => void,
-    reader: Reader = 0,
+    readerKey: ReaderKey = 0,
   ): () => void {
-    const problem = this.link.problem() ?? this.refusal(reader);
+    const problem = this.link.problem() ?? this.refusal(readerKey);
     if (problem !== null) {
       done({ status: 'unavailable', reason: problem });
       return () => {};
     }
     const id = ++this.lastId;
     // The answer has the request's kind.
-    const read: PendingRead = { reader, done: done as Done, askedMs: this.link.elapsedMs() };
+    const read: PendingRead = { readerKey, done: done as Done, askedMs: this.link.elapsedMs() };
     this.pending.set(id, read);
-    this.pendingOf.set(reader, (this.pendingOf.get(reader) ?? 0) + 1);
+    this.pendingOf.set(readerKey, (this.pendingOf.get(readerKey) ?? 0) + 1);
     this.sweeper ??= setInterval(() => this.sweep(), SWEEP_MS);
-    this.link.send(id, request, minSequence, reader);
+    this.link.send(id, request, minSequence, readerKey);
     return () => this.giveUp(id, read);
   }
 
@@ -78,9 +78,9 @@ export class HistoryClient {
     const read = this.pending.get(id);
     if (read === undefined) return;
     this.pending.delete(id);
-    const left = this.pendingOf.get(read.reader)! - 1;
-    if (left === 0) this.pendingOf.delete(read.reader);
-    else this.pendingOf.set(read.reader, left);
+    const left = this.pendingOf.get(read.readerKey)! - 1;
+    if (left === 0) this.pendingOf.delete(read.readerKey);
+    else this.pendingOf.set(read.readerKey, left);
     this.stopSweeping();
     read.done?.(reply);
   }
@@ -94,10 +94,10 @@ export class HistoryClient {
     for (const { done } of reads) done?.({ status: 'unavailable', reason });
   }
 
-  private refusal(reader: Reader): string | null {
+  private refusal(readerKey: ReaderKey): string | null {
     const lagMs = this.link.lagMs();
     if (lagMs > HISTORY_LAG_MAX_MS) return `the history is ${Math.round(lagMs)} ms behind`;
-    const ofOne = this.pendingOf.get(reader) ?? 0;
+    const ofOne = this.pendingOf.get(readerKey) ?? 0;
     if (ofOne >= PENDING_MAX_OF_ONE) return 'too many reads of one user or address are waiting';
     return this.pending.size >= PENDING_MAX ? 'too many reads of the history are waiting' : null;
   }

@@ -1,6 +1,6 @@
 /** The messages between the trading thread and the follower's thread. */
 
-import type { Reader } from '../history/read-turns.js';
+import type { ReaderKey } from '../history/fair-read-scheduler.js';
 import type { HistoryReply, HistoryRequest } from '../history/requests.js';
 import type { JournalPlace } from '../replication/source.js';
 import type { DerivedPart, LogLevel } from './troubles.js';
@@ -27,7 +27,7 @@ export interface FollowerData extends FollowerSettings {
 export type ToFollower =
   /** There are durable commands that the follower has not applied. */
   | { kind: 'wake' }
-  | { kind: 'read'; id: number; request: HistoryRequest; minSequence: number; reader: Reader }
+  | { kind: 'read'; id: number; request: HistoryRequest; minSequence: number; readerKey: ReaderKey }
   /** The client has given this read up. */
   | { kind: 'giveUp'; id: number }
   | { kind: 'close' };

@@ -5,14 +5,20 @@
  * true at one sequence. They continue while the history grows, because entries never change.
  *
  * Invariant: every read is answered once; if its session ends first, with `unavailable`. Each
- * reader (read-turns.ts) has at most one read of the database under way; further ones wait.
+ * reader (fair-read-scheduler.ts) has at most one read of the database under way; further ones
+ * wait.
  */
 import type { Engine } from '../../engine/engine.js';
 import { isStored, prepareAnswer, type StoredRequest } from '../history/answers.js';
 import type { AsOf } from '../history/as-of.js';
+import {
+  FairReadScheduler,
+  type ReaderKey,
+  ReadStopped,
+  type RunQuery,
+} from '../history/fair-read-scheduler.js';
 import type { Leaderboards } from '../history/leaderboard/leaderboard.js';
 import { HistoryPruned, PartUnavailable } from '../history/parts/files.js';
-import { type Reader, ReadStopped, ReadTurns, type Turn } from '../history/read-turns.js';
 import type { HistoryReads } from '../history/reads.js';
 import type {
   HistoryAnswers,
@@ -31,7 +37,7 @@ type FollowerRequest = Exclude<HistoryRequest, { kind: 'journalBatch' }>;
 export interface WaitingRead<Request = HistoryRequest> {
   request: Request;
   minSequence: number;
-  reader: Reader;
+  readerKey: ReaderKey;
   done: Answered;
   /** Whether the client has given the read up, so that work on it ends. */
   isGivenUp: () => boolean;
@@ -46,7 +52,7 @@ interface ReadsOptions {
   engine: Engine;
   boards: Leaderboards;
   /** The view that a read has of the history at this moment. */
-  readsIn: (turn: Turn) => HistoryReads;
+  readsIn: (runQuery: RunQuery) => HistoryReads;
   /** The database cannot be read, or is damaged. */
   failed: (error: unknown) => void;
   /** Called when a read is answered, or a board is ready: other reads may be served. */
@@ -58,8 +64,8 @@ interface ReadsOptions {
 export class FollowerReads {
   private waiting: WaitingRead<FollowerRequest>[] = [];
   /** The reader's read of the database that is in progress. */
-  private readonly running = new Map<Reader, WaitingRead>();
-  private readonly turns = new ReadTurns();
+  private readonly running = new Map<ReaderKey, WaitingRead>();
+  private readonly scheduler = new FairReadScheduler();
   private ended: string | null = null;
 
   constructor(private readonly options: ReadsOptions) {}
@@ -78,8 +84,8 @@ export class FollowerReads {
   get areDue(): boolean {
     const { sequence } = this.options.engine;
     return this.waiting.some(
-      ({ request, minSequence, reader }) =>
-        minSequence <= sequence && isStored(request) && !this.running.has(reader),
+      ({ request, minSequence, readerKey }) =>
+        minSequence <= sequence && isStored(request) && !this.running.has(readerKey),
     );
   }
 
@@ -89,11 +95,12 @@ export class FollowerReads {
     const waiting = this.waiting;
     this.waiting = [];
     for (const read of waiting) {
-      const { request, minSequence, reader, done } = read;
+      const { request, minSequence, readerKey, done } = read;
       if (read.isGivenUp()) done(GIVEN_UP);
       else if (minSequence > sequence) this.waiting.push(read);
       else if (!isStored(request)) this.serveBoard(request, read, { sequence, atMs });
-      else if (projectedSequence !== sequence || this.running.has(reader)) this.waiting.push(read);
+      else if (projectedSequence !== sequence || this.running.has(readerKey))
+        this.waiting.push(read);
       else void this.run(read, request, { sequence, atMs });
     }
   }
@@ -121,16 +128,16 @@ export class FollowerReads {
    */
   private async run(read: WaitingRead, request: StoredRequest, at: AsOf): Promise<void> {
     const { engine, readsIn, failed, readEnded } = this.options;
-    const { reader, done } = read;
-    this.running.set(reader, read);
-    const turn = this.turns.of(reader, () => this.ended !== null || read.isGivenUp());
+    const { readerKey, done } = read;
+    this.running.set(readerKey, read);
+    const runQuery = this.scheduler.of(readerKey, () => this.ended !== null || read.isGivenUp());
     let reply: HistoryReply;
     let failure: unknown = null;
     try {
       reply = {
         status: 'ok',
         ...at,
-        answer: await prepareAnswer(engine, readsIn(turn), request)(),
+        answer: await prepareAnswer(engine, readsIn(runQuery), request)(),
       };
     } catch (error) {
       if (error instanceof HistoryDamage || fileProblem(error) !== null) failure = error;
@@ -143,7 +150,7 @@ export class FollowerReads {
           : { status: 'unavailable', reason: isExpected ? message : String(stack) };
     }
     // If the session has ended, `end` has answered the read.
-    if (!this.running.delete(reader)) return;
+    if (!this.running.delete(readerKey)) return;
     done(reply);
     if (failure === null) readEnded();
     else failed(failure);

@@ -23,7 +23,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Engine } from '../../engine/engine.js';
-import type { Work } from '../../engine/storage/pieces.js';
+import type { IncrementalTask } from '../../engine/storage/incremental-task.js';
 import { DayFiles } from '../history/day-files.js';
 import { Leaderboards } from '../history/leaderboard/leaderboard.js';
 import { ListCounts } from '../history/lists.js';
@@ -39,8 +39,8 @@ import type { MakePart } from '../history/parts/sealing.js';
 import { type HistoryChanges, Projection } from '../history/projection.js';
 import { HistoryReads } from '../history/reads.js';
 import { HistoryDamage } from '../history/rows.js';
+import { runYielding } from '../history/run-yielding.js';
 import { HistoryStore } from '../history/store.js';
-import { inTurns } from '../history/turns.js';
 import { JournalUnavailable, removedEnd } from '../journal/errors.js';
 import type { JournalBatch, JournalSource } from '../journal/store.js';
 import { JournalFollower } from '../recovery/recovery.js';
@@ -334,7 +334,7 @@ export class FollowerSession {
   private async projectFromHere(): Promise<void> {
     const { store, checked } = this.opened;
     if (this.projection !== null || this.sequence < store.progress.sequence) return;
-    await inTurns(this.checkTradeCounts());
+    await runYielding(this.checkTradeCounts());
     this.projection = new Projection(this.engine, checked.state, (userId) => {
       try {
         this.boards.changed(userId);
@@ -361,7 +361,7 @@ export class FollowerSession {
     return this.upkeep.isWhole;
   }
 
-  private *checkTradeCounts(): Work<void> {
+  private *checkTradeCounts(): IncrementalTask<void> {
     const { engine } = this;
     const { userTrade } = this.opened.checked.state.lengths;
     for (let userId = 1; userId <= engine.userCount; userId++) {
@@ -391,7 +391,7 @@ export class FollowerSession {
     // Nothing of a batch is written until its end is proven.
     if (follower.isWithinBatch || !this.isHistoryBehind()) return;
     this.startPause();
-    this.draining = inTurns(projection.drainInPieces()).finally(() => {
+    this.draining = runYielding(projection.drainInPieces()).finally(() => {
       this.draining = null;
     });
     const end = { ...follower.position, atMs: this.engine.nowMs };

@@ -72,14 +72,14 @@ port.on('message', (message: ToFollower) => {
       loop.wake();
       break;
     case 'read': {
-      const { id, request, minSequence, reader } = message;
+      const { id, request, minSequence, readerKey } = message;
       unanswered.add(id);
       const done = (reply: HistoryReply) => {
         unanswered.delete(id);
         post({ kind: 'answer', id, reply });
       };
       const isGivenUp = () => !unanswered.has(id);
-      loop.read({ request, minSequence, reader, done, isGivenUp });
+      loop.read({ request, minSequence, readerKey, done, isGivenUp });
       break;
     }
     case 'giveUp':

@@ -8,7 +8,7 @@
  */
 import { EventSlot } from '../../engine/interface/events.js';
 import { MAX_USERS } from '../../engine/interface/limits.js';
-import type { Work } from '../../engine/storage/pieces.js';
+import type { IncrementalTask } from '../../engine/storage/incremental-task.js';
 import {
   ASSET_PRICE,
   CLOSED_POSITION,
@@ -209,7 +209,7 @@ export class PendingLists {
    * Makes runs of all waiting entries, in pieces; afterwards none waits. No entry may be added in
    * between. Returns their number.
    */
-  *drainInPieces(into: Pieces): Work<number> {
+  *drainInPieces(into: Pieces): IncrementalTask<number> {
     const { count } = this;
     const order = yield* this.inOrder();
     for (let from = 0, runs = 0; from < count; ) {
@@ -222,7 +222,7 @@ export class PendingLists {
   }
 
   /** Sorts the entries by list, then by arrival. */
-  private *inOrder(): Work<Order> {
+  private *inOrder(): IncrementalTask<Order> {
     const { count } = this;
     let order: Order = { ids: this.ids.subarray(0, count), entries: new Uint32Array(count) };
     for (let entry = 0; entry < count; entry++) order.entries[entry] = entry;

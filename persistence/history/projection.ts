@@ -12,7 +12,7 @@
 import type { Engine } from '../../engine/engine.js';
 import { Outcome, Side, ticksIn } from '../../engine/interface/domain.js';
 import { EVENT_LENGTHS, EventSlot, EventType } from '../../engine/interface/events.js';
-import { atOnce, type Work } from '../../engine/storage/pieces.js';
+import { type IncrementalTask, runToEnd } from '../../engine/storage/incremental-task.js';
 import { AccountEntries, type AccountsEngine } from './account/entries.js';
 import { OrderEnds, type OrdersEngine } from './account/order-ends.js';
 import { HistoryFault } from './fault.js';
@@ -140,11 +140,11 @@ export class Projection {
 
   /** All changes since the last call; called at the end of a journal batch. */
   drain(): HistoryChanges {
-    return atOnce(this.drainInPieces());
+    return runToEnd(this.drainInPieces());
   }
 
   /** {@link drain} in pieces. No command may be applied in between. */
-  *drainInPieces(): Work<HistoryChanges> {
+  *drainInPieces(): IncrementalTask<HistoryChanges> {
     try {
       const added = {} as HistoryChanges['added'];
       for (const list of this.lists)

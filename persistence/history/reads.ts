@@ -16,6 +16,7 @@ import {
 import { MAX_TIME_MS } from '../../engine/interface/limits.js';
 import { UPCOMING_WINDOWS } from '../../engine/interface/parameters.js';
 import { readCandles, widestSpan, windowsTradedIn } from './candles.js';
+import type { RunQuery } from './fair-read-scheduler.js';
 import type { MEASURED } from './lists.js';
 import { readMarketEvents, readMarketTicks } from './market-events.js';
 import {
@@ -28,7 +29,6 @@ import {
 import { copyOf } from './markets.js';
 import type { CommittedLists } from './opening.js';
 import type { HistoryFiles } from './parts/files.js';
-import type { Turn } from './read-turns.js';
 import { type HistoryAnswers, type RequestOf, type UserTrade, viewOfPast } from './requests.js';
 import { checkedValue, selectValues, type ValueRow } from './rows.js';
 import {
@@ -58,18 +58,17 @@ export class HistoryReads {
   readonly entries: ListReader;
   readonly lists: CommittedLists;
 
-  /** @param turn runs each query. */
   constructor(
     private readonly files: HistoryFiles,
     private readonly state: ReadState,
-    private readonly turn: Turn = (query) => query(),
+    private readonly runQuery: RunQuery = (query) => query(),
   ) {
     this.lists = state.lists;
     this.entries = new ListReader({
       parts: files.parts,
-      query: (part, sql, parameters) => turn(() => files.query(part, sql, parameters)),
-      holding: (place) => turn(() => files.holding(place)),
-      lastPruned: (list, id) => turn(() => files.lastPruned(list, id)),
+      query: (part, sql, parameters) => runQuery(() => files.query(part, sql, parameters)),
+      holding: (place) => runQuery(() => files.holding(place)),
+      lastPruned: (list, id) => runQuery(() => files.lastPruned(list, id)),
     });
   }
 
@@ -106,8 +105,8 @@ export class HistoryReads {
   keyedResult({ sequence }: RequestOf<'keyedResult'>): Read<Float64Array | null> {
     const sql = `${selectValues(KEYED_RESULT)} WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1`;
     return async () => {
-      const { files, turn } = this;
-      const [row] = await turn(() => files.query<ValueRow<Buffer>>(null, sql, [sequence]));
+      const { files, runQuery } = this;
+      const [row] = await runQuery(() => files.query<ValueRow<Buffer>>(null, sql, [sequence]));
       return row === undefined ? null : resultIn(row, sequence);
     };
   }
@@ -241,7 +240,7 @@ export class HistoryReads {
    * change are copied now; the others come from the open part or else from the catalogue.
    */
   private markets(ids: readonly number[]): Read<MarketRecord[]> {
-    const { files, turn } = this;
+    const { files, runQuery } = this;
     const found = new Map<number, MarketRecord>();
     for (const id of ids) {
       const market = this.state.openMarket(id);
@@ -253,7 +252,8 @@ export class HistoryReads {
       if (wanted.length === 0) return;
       // The open part may have changed by the time of the turn.
       const read = () => files.query<ValueRow<string>>(part(), sql, [JSON.stringify(wanted)]);
-      for (const row of await turn(read)) found.set(row.key, JSON.parse(checkedValue(MARKET, row)));
+      for (const row of await runQuery(read))
+        found.set(row.key, JSON.parse(checkedValue(MARKET, row)));
     };
     return async () => {
       await readIn(() => files.parts.open);

@@ -17,8 +17,8 @@ import { POOL_SIZES, type PoolSizes, Room } from '../../engine/state/access/room
 import { Idempotency, KeyLookup } from '../../engine/state/idempotency.js';
 import { RecentResults } from '../../engine/state/recent-results.js';
 import { StateReader, StateWriter } from '../../engine/storage/archive.js';
+import { runToEnd } from '../../engine/storage/incremental-task.js';
 import { NumberBuffer } from '../../engine/storage/number-buffer.js';
-import { atOnce } from '../../engine/storage/pieces.js';
 import { TextHash } from '../../engine/storage/text-hash.js';
 import { UndoLog } from '../../engine/storage/undo.js';
 import { archiveOf, at, codeOf, registration, run } from '../support/engine-support.js';
@@ -84,7 +84,7 @@ class Store {
   archived(): Uint8Array {
     const pieces: Uint8Array[] = [];
     const writer = new StateWriter((bytes) => pieces.push(bytes.slice()));
-    atOnce(this.entries.archive(writer));
+    runToEnd(this.entries.archive(writer));
     this.room.archive(writer);
     writer.finish();
     return Buffer.concat(pieces);
@@ -94,7 +94,7 @@ class Store {
     const copy = new Store(this.sizes, this.mostWords);
     copy.sequence = this.sequence;
     const reader = new StateReader(this.archived());
-    atOnce(copy.entries.archive(reader));
+    runToEnd(copy.entries.archive(reader));
     copy.room.archive(reader);
     reader.finish();
     return copy;
@@ -263,7 +263,7 @@ describe('remembered keys', () => {
       const damaged = Buffer.from(bytes);
       damaged.writeInt32LE(word, at);
       const copy = new Store();
-      expect(() => atOnce(copy.entries.archive(new StateReader(damaged)))).toThrow(/damaged/);
+      expect(() => runToEnd(copy.entries.archive(new StateReader(damaged)))).toThrow(/damaged/);
     }
   });
 

@@ -169,7 +169,7 @@ export function startFollower(
   const reply: TestFollower['reply'] = async (request, minSequence) => {
     for (;;) {
       const answer = await new Promise<HistoryReply>((resolve) =>
-        loop.read({ request, minSequence, reader: 0, done: resolve, isGivenUp: () => false }),
+        loop.read({ request, minSequence, readerKey: 0, done: resolve, isGivenUp: () => false }),
       );
       // The history has found damage or a lock, and restarts.
       const willCome =

@@ -13,9 +13,9 @@ import { EXPIRED_TOKEN_KEPT_MS } from '../../interface/parameters.js';
 import type { AccessTokenView } from '../../interface/views.js';
 import type { Archive } from '../../storage/archive.js';
 import { DeadlineHeap } from '../../storage/deadline-heap.js';
+import type { IncrementalTask } from '../../storage/incremental-task.js';
 import { HashIndex, mix32 } from '../../storage/indexes/hash-index.js';
 import { OwnedRows } from '../../storage/owned-rows.js';
-import type { Work } from '../../storage/pieces.js';
 import { pooledTableOf } from '../../storage/table.js';
 import { LongTexts } from '../../storage/texts.js';
 import type { UndoLog } from '../../storage/undo.js';
@@ -144,7 +144,7 @@ export class Tokens extends TokenTable {
     };
   }
 
-  *archiveAll(archive: Archive, userRows: number): Work<void> {
+  *archiveAll(archive: Archive, userRows: number): IncrementalTask<void> {
     this.archive(archive);
     this.lastId = archive.number(this.lastId);
     this.owners.archiveRows(archive, 0, userRows);

@@ -12,7 +12,7 @@ import { writeError } from '../../http/answers/write-error.js';
 import type { Serving } from '../../http/gateway.js';
 import type { Router } from '../../http/router.js';
 import { elapsedMs } from '../../observe/clock.js';
-import { Backlogs, type Reader } from '../../stream/backlogs.js';
+import { type BacklogOwner, Backlogs } from '../../stream/backlogs.js';
 import { SOCKET_BEHAVIOR, STREAM_PATH, serveNoUpgrade } from '../../stream/endpoint.js';
 import { FrameBudget } from '../../stream/frame-budget.js';
 import { streamRequest } from '../../stream/handshake.js';
@@ -268,7 +268,7 @@ export class ThreadStreams {
   }
 }
 
-class Stream implements Reader {
+class Stream implements BacklogOwner {
   userId = 0;
   tokenId = 0;
   /** The code with which this side closed the stream; 0 if it did not. */

@@ -19,8 +19,8 @@
  */
 import type { Engine } from '../../../engine/engine.js';
 import { dayOf, Metric, Period } from '../../../engine/state/accounts.js';
-import { atOnce, type Work } from '../../../engine/storage/pieces.js';
-import { inTurns } from '../turns.js';
+import { type IncrementalTask, runToEnd } from '../../../engine/storage/incremental-task.js';
+import { runYielding } from '../run-yielding.js';
 import { type Ranked, RankedUsers } from './order.js';
 
 export type MetricName = keyof typeof Metric;
@@ -118,7 +118,7 @@ class Board {
   prepare(done: () => void, failed: (error: unknown) => void): void {
     if (this.isPrepared) return;
     this.isPrepared = true;
-    inTurns(this.refresh())
+    runYielding(this.refresh())
       .finally(() => {
         this.isPrepared = false;
       })
@@ -127,7 +127,7 @@ class Board {
   }
 
   /** Brings the board up to date in pieces, between which the engine may apply commands. */
-  private *refresh(): Work<void> {
+  private *refresh(): IncrementalTask<void> {
     for (;;) {
       const day = dayOf(this.engine.nowMs);
       if (day !== this.day) this.begin(day);
@@ -160,7 +160,7 @@ class Board {
    * or small.
    */
   page(limit: number, after: LeaderboardCursor | null): RankedEntry[] {
-    atOnce(this.refresh());
+    runToEnd(this.refresh());
     const skipped = after === null ? 0 : this.countUpTo(after);
     let before = { rank: 0, value: Number.NaN };
     return this.ranked.slice(skipped, limit).map(({ userId, value }, i) => {
@@ -172,7 +172,7 @@ class Board {
 
   /** The user's rank; null if the user is not listed. */
   rankOf(userId: number): number | null {
-    atOnce(this.refresh());
+    runToEnd(this.refresh());
     return this.ranked.rankOf(userId);
   }
 

@@ -5,7 +5,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { type Archive, StateReader, StateWriter } from '../../../engine/storage/archive.js';
-import { atOnce } from '../../../engine/storage/pieces.js';
+import { runToEnd } from '../../../engine/storage/incremental-task.js';
 import { TextHash } from '../../../engine/storage/text-hash.js';
 import { LongTexts, ShortTexts } from '../../../engine/storage/texts.js';
 import { Random } from '../../support/workload/random.js';
@@ -19,7 +19,7 @@ interface Archived {
 
 function archive(texts: Archived, into: Archive): void {
   const pieces = texts.archive(into, ROWS);
-  if (pieces !== undefined) atOnce(pieces);
+  if (pieces !== undefined) runToEnd(pieces);
 }
 
 function bytesOf(texts: Archived): Uint8Array {

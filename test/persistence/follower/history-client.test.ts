@@ -141,7 +141,7 @@ describe('reads from the trading thread', () => {
     });
     const done = vi.fn();
     let isLate = false;
-    const read = { request: TRADES, minSequence: 1, reader: 0 };
+    const read = { request: TRADES, minSequence: 1, readerKey: 0 };
     reads.read({ ...read, done, isGivenUp: () => isLate });
     reads.read({ ...read, done: nothing, isGivenUp: () => false });
     reads.serve(0);

@@ -14,7 +14,7 @@ import {
   TimeInForce,
   WINDOW_MS,
 } from '../../../engine/interface/domain.js';
-import { atOnce } from '../../../engine/storage/pieces.js';
+import { runToEnd } from '../../../engine/storage/incremental-task.js';
 import { INTERVALS_MS } from '../../../persistence/history/candles.js';
 import { PendingLists } from '../../../persistence/history/lists.js';
 import type { EventCursor } from '../../../persistence/history/market-events.js';
@@ -343,7 +343,7 @@ describe('a full disk', () => {
     }
     const nothing = new Projection(new Engine(), emptyHistoryState(), () => {}).drain();
     const pieces = new Pieces();
-    const pointsCredit = atOnce(credits.drainInPieces(pieces));
+    const pointsCredit = runToEnd(credits.drainInPieces(pieces));
     const added = { ...nothing.added, pointsCredit };
     const changes: HistoryChanges = { ...nothing, pieces: pieces.drain(), added };
     const end = { sequence: count, hash: Buffer.alloc(32, 7), atMs: START_MS };

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { Engine } from '../../../engine/engine.js';
-import { atOnce } from '../../../engine/storage/pieces.js';
+import { runToEnd } from '../../../engine/storage/incremental-task.js';
 import { PendingLists } from '../../../persistence/history/lists.js';
 import { openHistory } from '../../../persistence/history/opening.js';
 import { openPath } from '../../../persistence/history/parts/catalogue.js';
@@ -58,7 +58,7 @@ function changesOf(entries: readonly PointsCredit[]): HistoryChanges {
       pending.values[at + i] = entry[column];
   }
   const pieces = new Pieces();
-  const pointsCredit = atOnce(pending.drainInPieces(pieces));
+  const pointsCredit = runToEnd(pending.drainInPieces(pieces));
   const nothing = new Projection(new Engine(), emptyHistoryState(), () => {}).drain();
   return { ...nothing, pieces: pieces.drain(), added: { ...nothing.added, pointsCredit } };
 }
@@ -215,7 +215,7 @@ describe('waiting entries', () => {
       expect(work.next().done).toBe(false);
       expect(into.bytes.length).toBe(0);
     }
-    expect(atOnce(work)).toBe(lists);
+    expect(runToEnd(work)).toBe(lists);
     const rows = into.drain().flatMap((piece) => JSON.parse(piece.rows) as number[][]);
     expect(rows.map(([, id]) => id)).toEqual(rows.map((_, i) => 2 ** 32 - lists + i));
   });

@@ -4,11 +4,11 @@
  */
 
 /** Yields after each small piece, which takes less than a millisecond on usual machines. */
-export type Work<Result> = Generator<void, Result, void>;
+export type IncrementalTask<Result> = Generator<void, Result, void>;
 
-export function atOnce<Result>(work: Work<Result>): Result {
+export function runToEnd<Result>(task: IncrementalTask<Result>): Result {
   for (;;) {
-    const step = work.next();
+    const step = task.next();
     if (step.done === true) return step.value;
   }
 }

@@ -7,9 +7,13 @@ import { Engine } from '../../../engine/engine.js';
 import type { Command } from '../../../engine/interface/commands.js';
 import { marketIdOf, TimeInForce } from '../../../engine/interface/domain.js';
 import { prepareAnswer } from '../../../persistence/history/answers.js';
+import {
+  FairReadScheduler,
+  ReadStopped,
+  type RunQuery,
+} from '../../../persistence/history/fair-read-scheduler.js';
 import { openHistory } from '../../../persistence/history/opening.js';
 import { HistoryFiles } from '../../../persistence/history/parts/files.js';
-import { ReadStopped, ReadTurns, type Turn } from '../../../persistence/history/read-turns.js';
 import { HistoryReads } from '../../../persistence/history/reads.js';
 import { HistoryStore } from '../../../persistence/history/store.js';
 import { journalOf, startFollower } from '../../support/follower-fixture.js';
@@ -23,20 +27,20 @@ import {
 
 describe('the turns of reads', () => {
   /** Takes `count` turns, one after another, and notes each in `order`. */
-  async function takeTurns(turn: Turn, name: string, count: number, order: string[]) {
+  async function takeTurns(runQuery: RunQuery, name: string, count: number, order: string[]) {
     for (let i = 0; i < count; i++)
-      await turn(async () => {
+      await runQuery(async () => {
         await Promise.resolve();
         order.push(name);
       });
   }
 
   it('go to a new reader before one that has had many', async () => {
-    const turns = new ReadTurns();
+    const scheduler = new FairReadScheduler();
     const order: string[] = [];
     const long = ['a', 'b', 'c'].map((name) =>
       takeTurns(
-        turns.of(name, () => false),
+        scheduler.of(name, () => false),
         name,
         300,
         order,
@@ -45,7 +49,7 @@ describe('the turns of reads', () => {
     while (order.length < 600) await new Promise(setImmediate);
     const before = order.length;
     await takeTurns(
-      turns.of('d', () => false),
+      scheduler.of('d', () => false),
       'd',
       20,
       order,
@@ -57,12 +61,12 @@ describe('the turns of reads', () => {
   });
 
   it('end when the read is given up, and go on for others', async () => {
-    const turns = new ReadTurns();
+    const scheduler = new FairReadScheduler();
     const order: string[] = [];
     const isStopped = () => order.filter((name) => name === 'a').length >= 3;
-    const stopped = takeTurns(turns.of('a', isStopped), 'a', 100, order);
+    const stopped = takeTurns(scheduler.of('a', isStopped), 'a', 100, order);
     const other = takeTurns(
-      turns.of('b', () => false),
+      scheduler.of('b', () => false),
       'b',
       10,
       order,
@@ -105,11 +109,11 @@ describe('an order that rested', () => {
     const { lists } = await openHistory(store);
     const files = await HistoryFiles.open(folder, store.parts);
     let queries = 0;
-    const turn: Turn = (query) => {
+    const runQuery: RunQuery = (query) => {
       queries++;
       return query();
     };
-    const reads = new HistoryReads(files, { lists, openMarket: () => null }, turn);
+    const reads = new HistoryReads(files, { lists, openMarket: () => null }, runQuery);
     const request = { kind: 'userOrder', userId: 1, orderId: 1 } as const;
     const found = await prepareAnswer(engine, reads, request)();
     expect(found).toMatchObject({ orderId: 1, filledLots: 0, originalLots: 10_000, end: 3 });

@@ -1,15 +1,15 @@
 /**
- * Turns for reads of the history: one query at a time. The next turn goes to the reader with the
+ * Schedules reads of the history: one query at a time. The next turn goes to the reader with the
  * fewest recent turns. So a reader with long reads delays others only by the query in progress.
  *
  * Invariant: a read that was given up gets no further turn.
  */
 
-/** The source of requests: a user with its sub-accounts, or an address. */
-export type Reader = number | string;
+/** The key of a reader: a user with its sub-accounts, or an address. */
+export type ReaderKey = number | string;
 
 /** Runs a query in the read's turn. @throws ReadStopped */
-export type Turn = <Rows>(query: () => Promise<Rows>) => Promise<Rows>;
+export type RunQuery = <Rows>(query: () => Promise<Rows>) => Promise<Rows>;
 
 /** The read was given up, or the session ends. */
 export class ReadStopped extends Error {
@@ -20,24 +20,24 @@ export class ReadStopped extends Error {
 const REMEMBERED_TURNS = 256;
 
 interface Waiting {
-  reader: Reader;
+  readerKey: ReaderKey;
   begin: () => void;
 }
 
-export class ReadTurns {
+export class FairReadScheduler {
   private readonly waiting: Waiting[] = [];
-  private readonly turns = new Map<Reader, number>();
+  private readonly turns = new Map<ReaderKey, number>();
   private sinceHalved = 0;
   private isBusy = false;
 
   /** The turns of one read. */
-  of(reader: Reader, isStopped: () => boolean): Turn {
+  of(readerKey: ReaderKey, isStopped: () => boolean): RunQuery {
     return async (query) => {
-      if (this.isBusy) await new Promise<void>((begin) => this.waiting.push({ reader, begin }));
+      if (this.isBusy) await new Promise<void>((begin) => this.waiting.push({ readerKey, begin }));
       this.isBusy = true;
       try {
         if (isStopped()) throw new ReadStopped('no client waits for this read any longer');
-        this.count(reader);
+        this.count(readerKey);
         return await query();
       } finally {
         this.next();
@@ -55,12 +55,12 @@ export class ReadTurns {
     else next.begin();
   }
 
-  private turnsOf({ reader }: Waiting): number {
-    return this.turns.get(reader) ?? 0;
+  private turnsOf({ readerKey }: Waiting): number {
+    return this.turns.get(readerKey) ?? 0;
   }
 
-  private count(reader: Reader): void {
-    this.turns.set(reader, (this.turns.get(reader) ?? 0) + 1);
+  private count(readerKey: ReaderKey): void {
+    this.turns.set(readerKey, (this.turns.get(readerKey) ?? 0) + 1);
     if (++this.sinceHalved < REMEMBERED_TURNS) return;
     this.sinceHalved = 0;
     for (const [each, turns] of this.turns)
