@@ -74,7 +74,7 @@ export const ERRORS = {
     insufficient_liquidity:
       'Not enough orders match at an acceptable price. Nothing was traded or charged.',
     post_only_would_trade:
-      'The order is postOnly and would trade at once at its price. Nothing was traded.',
+      'The order is postOnly and would trade immediately at its price. Nothing was traded.',
     price_not_met: 'The FOK order cannot be filled completely at its price. Nothing was traded.',
     deadline_passed:
       'The order arrived after its validUntilMs, or not before its expiresAtMs. Nothing was traded.',
@@ -102,21 +102,21 @@ export const ERRORS = {
       'The order would rest in the book, but is worth less than restingOrderValue of GET /limits. Nothing was traded.',
     idempotency_key_reused:
       'The key or reference was already used for a different request. Use a new key for each request.',
-    limit_reached: 'A limit has been reached: details.limit names it.',
+    limit_reached: 'A limit has been reached; details.limit names the limit.',
   }),
   ...entries(429, {
     rate_limited: 'Too many requests. Wait for the number of seconds in the Retry-After header.',
     idempotency_full:
-      'The exchange has no room for another idempotency key. The request was not executed. Wait for the number of seconds in the Retry-After header, or send it without a key or with Client-Sequence.',
+      'The exchange has no room for another idempotency key. The request was not executed. Wait for the number of seconds in the Retry-After header, or send the request without a key or with Client-Sequence.',
   }),
   ...entries(503, {
     unavailable: 'The exchange cannot process the request now. Nothing was executed; try again.',
     history_unavailable:
-      'The history is behind or being repaired, and cannot be read now. Trading does not depend on it. Try again later.',
+      'The history is behind or being repaired, and cannot be read now. Trading is not affected. Try again later.',
   }),
   ...entries(504, {
     outcome_unknown:
-      'The connection to the leader was lost before its answer came, so the request may have been executed. If it has an Idempotency-Key, send it again unchanged. Otherwise read your orders and balance first.',
+      'The connection to the leader was lost before its answer came, so the request may have been executed. If the request has an Idempotency-Key, send the request again unchanged. Otherwise read your orders and balance first.',
   }),
 };
 

@@ -44,7 +44,7 @@ const MEBIBYTE = 1024 * 1024;
 const DAMAGED =
   'a part of the journal before the newest snapshot is damaged or missing: npm run doctor says what to do';
 const UNSEALED =
-  'a full file of the journal cannot be sealed, and so not be archived: the log names it and the remedy';
+  'a full segment of the journal cannot be sealed, and therefore cannot be archived: the log names the file and the remedy';
 
 /** A large exchange's snapshot needs more than this. */
 const LOW_BYTES = 512 * MEBIBYTE;

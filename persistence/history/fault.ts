@@ -19,5 +19,5 @@ export class HistoryFault extends Error {
 
 /** Until the fix, the exchange trades without a history. */
 export const FAULT_REMEDY =
-  'Nothing is lost, and trading does not depend on it. Report it, install a version of the program that can make ' +
-  'the history, and start that: it continues from where the history ends.';
+  'Nothing is lost, and trading continues. Report the problem, install a version of the program that can make ' +
+  'the history, and start that version: it continues where the history ends.';

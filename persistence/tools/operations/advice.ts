@@ -94,8 +94,8 @@ function whenItStarts(places: Places, { end: { sequence: end }, isNew }: FoundJo
   ];
   if (damage !== null)
     lines.push(
-      `It continues at sequence ${end}. The damage is in an older part, which startup does not need: do`,
-      'not repair or restore, which would lose what came after it.',
+      `The exchange continues at sequence ${end}. The damage is in an older part, which startup does not`,
+      'need. Do not repair or restore: that would lose the later commands.',
       ...olderDamage(places, damage, end),
     );
   // A backup that reaches beyond the damage can be extended.
@@ -189,7 +189,7 @@ function stepsFor({ data, backup }: Places): Step[] {
 
 function lossText(data: Examined, keeps: number): string {
   const acknowledged = acknowledgedIn(data);
-  if (acknowledged === null) return 'it is unknown whether more had been acknowledged';
+  if (acknowledged === null) return 'it is unknown whether more commands had been acknowledged';
   const lost = acknowledged - keeps;
   return lost > 0
     ? `up to ${lost} acknowledged commands are lost`

@@ -102,7 +102,7 @@ test('a post-only order that would trade is refused beside the price', async () 
   await expect.poll(() => amount().inputValue()).toBe('10');
   await price().fill('75');
   await page.getByRole('button', { name: 'Amend', exact: true }).click();
-  await problem('amend-price', 'would trade at once');
+  await problem('amend-price', 'would trade immediately');
   await page.keyboard.press('Escape');
 });
 

@@ -199,7 +199,7 @@ it('an older segment that a start does not read: doctor does not advise to resto
   closeSync(file);
   const { status, out } = await operate('doctor', '--data', folder);
   expect(status, out).toBe(0);
-  expect(out).toContain(`It continues at sequence ${batches.at(-1)!.lastSequence}`);
+  expect(out).toContain(`The exchange continues at sequence ${batches.at(-1)!.lastSequence}`);
   expect(out).not.toContain('npm run restore');
 });
 
