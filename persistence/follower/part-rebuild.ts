@@ -4,6 +4,7 @@
  * rest of the history is served, and grows, in the meantime.
  */
 import type { Engine } from '../../engine/engine.js';
+import { hasEnded } from '../../engine/interface/domain.js';
 import { ListCounts, lengthsOf, MEASURED } from '../history/lists.js';
 import { CANDLE_MS, candleWith, newMarket, startOf } from '../history/markets.js';
 import { type Catalogue, openPath, removeDatabase } from '../history/parts/catalogue.js';
@@ -111,7 +112,8 @@ async function stateBefore(
     lastPruned: (...list) => files.lastPruned(...list),
     parts: { open: part, unsealed: [], prunedTo: catalogue.parts.prunedTo },
   });
-  for (const market of markets) market.candle = await candleOf(lists, market);
+  for (const market of markets)
+    if (!hasEnded(market.status)) market.candle = await candleOf(lists, market);
   const { orderEnd: orderEnds } = catalogue.parts.endOf(part - 1).counts;
   return { lengths, orderEnds, markets };
 }

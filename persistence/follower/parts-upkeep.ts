@@ -111,7 +111,8 @@ export class PartsUpkeep {
     const over = unsealed[1];
     if (over !== undefined && !lost.has(over) && this.isDue(over))
       return { part: over, work: () => this.sealNext(over) };
-    for (const part of lost) if (this.isDue(part)) return { part, work: () => this.rebuild(part) };
+    for (const part of [...lost].sort((a, b) => a - b))
+      if (this.isDue(part)) return { part, work: () => this.rebuild(part) };
     const old = this.prunable();
     if (old !== undefined) return { part: old, work: () => this.prune(old) };
     for (const part of this.unchecked)
@@ -173,8 +174,9 @@ export class PartsUpkeep {
         this.catalogueDamaged(error);
         return;
       }
-      if (error instanceof HistoryDamage && !this.store.parts.lost.has(part)) {
-        this.damaged(part, error);
+      const damaged = error instanceof HistoryDamage ? error.part : null;
+      if (damaged !== null && !this.store.parts.lost.has(damaged)) {
+        this.damaged(damaged, error as HistoryDamage);
         return;
       }
       const { troubles, folder } = this.options;

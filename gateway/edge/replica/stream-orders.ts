@@ -105,6 +105,8 @@ export class StreamOrders implements OrdersElsewhere {
     this.clients.delete(connection);
     this.byNumber.delete(client.number);
     for (const number of client.pending) this.pending.take(number);
+    // `ended` may be iterating: an answer can close the connection.
+    client.pending.clear();
     if (!this.options.link.isOpen) {
       if (connection.cancelOnDisconnect) this.departed.set(connection.userId, client);
     } else if (client.isOpened) this.close(client);

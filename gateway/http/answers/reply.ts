@@ -102,8 +102,10 @@ export abstract class Reply<Server extends Serving = Serving> implements Release
     this.closesConnection = true;
   }
 
-  /** Charges `count` units in total. Above a limit: charges nothing, answers 429, returns false. */
+  /** Charges `count` units in total. Above a limit: charges nothing, answers 429, returns false. Also false if the client has left. */
   charge(count: number): boolean {
+    // The address of a client that has left cannot be read.
+    if (this.isOver) return false;
     const waitMs = this.wallet.charge(count);
     if (waitMs === 0) return true;
     const { error, retryAfter } = rateLimited(waitMs);
@@ -113,7 +115,6 @@ export abstract class Reply<Server extends Serving = Serving> implements Release
 
   /** Without checking the limit. */
   owe(count: number): void {
-    // The address cannot be read once the client has left.
     if (!this.isOver) this.wallet.owe(count);
   }
 
@@ -144,7 +145,7 @@ export abstract class Reply<Server extends Serving = Serving> implements Release
   }
 
   refuseOverloaded(): false {
-    this.wallet.giveBack();
+    if (!this.isOver) this.wallet.giveBack();
     this.addHeader('Retry-After', '1');
     return this.refuseUnavailable();
   }

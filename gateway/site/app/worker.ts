@@ -16,21 +16,38 @@ addEventListener('fetch', (event) => {
 });
 
 async function answer(request: Request): Promise<Response> {
-  const isPage = new URL(request.url).pathname === '/';
-  const key = isPage ? '/' : request.url;
-  const cache = await caches.open('shell');
-  const kept = await cache.match(key);
+  const { pathname } = new URL(request.url);
   try {
     const fresh = await fetch(request);
-    if (!fresh.ok) return fresh;
-    // Another version of the page has other files.
-    const isNew = isPage && kept?.headers.get('etag') !== fresh.headers.get('etag');
-    if (isNew) for (const old of await cache.keys()) await cache.delete(old);
-    await cache.put(key, fresh.clone());
+    // A proxy or a standby answers 5xx while the exchange is away.
+    if (fresh.ok) void keep(pathname, fresh.clone());
+    else if (pathname === '/' && fresh.status >= 500) return (await kept(pathname)) ?? fresh;
     return fresh;
   } catch (error) {
-    if (kept === undefined) throw error;
-    return kept;
+    const old = await kept(pathname);
+    if (old === undefined) throw error;
+    return old;
+  }
+}
+
+/** A failure, such as a full disk, must not cost the visitor the fresh answer. */
+async function keep(pathname: string, fresh: Response): Promise<void> {
+  try {
+    const cache = await caches.open('shell');
+    const old = await cache.match(pathname);
+    await cache.put(pathname, fresh.clone());
+    // Another version of the page has other files.
+    if (pathname !== '/' || old?.headers.get('etag') === fresh.headers.get('etag')) return;
+    for (const { url } of await cache.keys())
+      if (new URL(url).pathname !== '/') await cache.delete(url);
+  } catch {}
+}
+
+async function kept(pathname: string): Promise<Response | undefined> {
+  try {
+    return await (await caches.open('shell')).match(pathname);
+  } catch {
+    return undefined;
   }
 }
 

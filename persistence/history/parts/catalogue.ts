@@ -243,8 +243,12 @@ export class Catalogue {
   /** Notes that the database at `path` has become the file of a part. */
   async sealPart(part: number, path: string, sha256: string): Promise<void> {
     const counts = this.parts.countsIn(part);
-    for (const { list, name } of LISTS)
-      checkTotal(name, { counts }, await this.addPlaces(list, part, path));
+    try {
+      for (const { list, name } of LISTS)
+        checkTotal(name, { counts }, await this.addPlaces(list, part, path));
+    } catch (error) {
+      throw asDamage(error, part);
+    }
     await this.setFile(part, { sha256, pruned: false });
     this.parts.lost.delete(part);
   }

@@ -155,7 +155,9 @@ async function copyInto(request: CopyRequest): Promise<CopyReport> {
   const before = target.end.sequence;
   try {
     await mustBeOf(reader, target, to);
-    await copyJournal(reader, target, upTo);
+    const { sequence } = await copyJournal(reader, target, upTo);
+    if (upTo !== null && sequence === 0)
+      throw new OperationRefused('the first batch ends after --at, so nothing would be copied');
   } catch (error) {
     throw error instanceof JournalNotWritten ? notCopied(to, error) : error;
   } finally {

@@ -52,7 +52,7 @@ it('the test run has everything that can happen', () => {
   expect(never.filter((name) => name !== 'startPriceFixed' && name !== 'vaultRemainder')).toEqual(
     [],
   );
-  expect(exchange.commandKinds.size).toBe(39);
+  expect(exchange.commandKinds.size).toBe(40);
   expect(exchange.refusals.size).toBeGreaterThan(10);
   expect(exchange.sequencer.batchesCommitted).toBeGreaterThan(100);
   expect(exchange.checkpoints.length).toBeGreaterThan(5);
