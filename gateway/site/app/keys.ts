@@ -1,6 +1,6 @@
 /** Keyboard shortcuts. Each does what a button does, and none works while the user types. */
 import { cancelEvery, claimEvery, newestOrder } from './account/everything.js';
-import { dialog, openAmend, openDialog } from './model/dialog.js';
+import { dialog, isMenuOpen, openAmend, openDialog } from './model/dialog.js';
 import { asset, assets, remember } from './model/markets.js';
 import { notice, tell } from './model/notice.js';
 import { go, route } from './model/route.js';
@@ -100,6 +100,7 @@ function isTyping(target: EventTarget | null): boolean {
 function onKeyDown(event: KeyboardEvent): void {
   if (event.key === 'Escape') {
     takeBack();
+    isMenuOpen.value = false;
     if (dialog.peek() === null) closeTicket();
     if (isTyping(event.target) && dialog.peek() === null) (event.target as HTMLElement).blur();
   }

@@ -1,19 +1,19 @@
 /** The frame of every view: assets, navigation, connection, and the signed-in user. */
-import { computed, effect, signal } from '@preact/signals';
+import { computed, effect } from '@preact/signals';
 import { chances } from './chart/odds.js';
 import { MarketView } from './market/market-view.js';
 import { balance } from './model/account.js';
-import { dialog, openDialog } from './model/dialog.js';
+import { dialog, isMenuOpen, openDialog } from './model/dialog.js';
 import { isLost } from './model/exchange.js';
 import { areKnown, asset, assets, market, remember } from './model/markets.js';
 import { notice } from './model/notice.js';
 import { route, type View } from './model/route.js';
 import { isKnown, signOut, user } from './model/session.js';
+import { isOpen } from './model/ticket.js';
 import { Action } from './parts/action.js';
 import { slotName } from './parts/format.js';
 import { Later } from './parts/later.js';
 import { Money } from './parts/panel.js';
-import { Results } from './results/results.js';
 import { LANGUAGES, language, speak, t } from './words/words.js';
 
 const LINKS: readonly { view: View; to: string; label: string }[] = [
@@ -29,11 +29,14 @@ const view = computed<View>(() => {
   return named === 'market' && !isAsset ? 'unknown' : named;
 });
 
-const isMenuOpen = signal(false);
+const closeMenu = () => {
+  isMenuOpen.value = false;
+};
 effect(() => {
   void route.value;
   void dialog.value;
-  isMenuOpen.value = false;
+  void isOpen.value;
+  closeMenu();
 });
 
 const loadViews = () => import('./views.js');
@@ -53,7 +56,13 @@ export function Shell() {
         <Assets />
         <nav class={`views ${isMenuOpen.value ? 'open' : ''}`} aria-label={t('Views')} id="views">
           {LINKS.map(({ view: each, to, label }) => (
-            <a key={each} href={to} aria-current={each === shown ? 'page' : undefined}>
+            <a
+              key={each}
+              href={to}
+              aria-current={each === shown ? 'page' : undefined}
+              // The address of the shown view does not change.
+              onClick={closeMenu}
+            >
               {label}
             </a>
           ))}
@@ -79,7 +88,6 @@ export function Shell() {
         tabIndex={-1}
         class={`${isLost.value ? 'stale' : ''} ${shown === 'market' ? '' : 'page'}`}
       >
-        {shown !== 'market' && <Results />}
         <Shown of={shown} />
       </main>
       <footer class="bottom">

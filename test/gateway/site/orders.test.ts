@@ -226,7 +226,7 @@ test('sell all and claim, by their keys', async () => {
   expect(card.y + card.height).toBeLessThanOrEqual(positions.y);
   const ticket = (await page.locator('.ticket-panel').boundingBox())!;
   expect(card.x + card.width).toBeLessThanOrEqual(ticket.x);
-  await visitor.view('past');
+  await visitor.view('account');
   await result.waitFor();
   await page.reload();
   await result.waitFor();

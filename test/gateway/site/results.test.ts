@@ -21,6 +21,8 @@ test('a position that lost is told on every page until it is read, with the same
   await button('+$10').click();
   await page.getByRole('button', { name: 'Buy DOWN, BTC' }).click();
   const bought = page.getByText('Bought 20 DOWN');
+  await bought.waitFor();
+  expect(await page.locator('#size').inputValue()).toBe('');
   await expect.poll(async () => (await bought.boundingBox())?.y ?? 700).toBeLessThan(650);
   await page.setViewportSize(usual);
   await button('Limit').click();
@@ -68,8 +70,13 @@ test('a position that lost is told on every page until it is read, with the same
   await visitor.isAccessibleInEveryForm('the portfolio after a loss');
   await visitor.view('past');
   await page.getByRole('cell', { name: '−$10.05' }).waitFor();
+  expect(await result.count()).toBe(0);
+  await visitor.view('account');
   await page.reload();
   await result.waitFor();
+  // A refused clipboard leaves the link to read.
+  await button('Share').click();
+  await page.getByText(/^Could not copy. Here it is: http/).waitFor();
   // A link to the public result has a preview with a picture, and leads people to the site.
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await button('Share').click();
@@ -82,8 +89,9 @@ test('a position that lost is told on every page until it is read, with the same
   expect((await fetch(picture!)).headers.get('content-type')).toBe('image/png');
   await page.goto(link);
   await page.getByRole('heading', { level: 1, name: /^BTC, / }).waitFor();
-  await visitor.view('past');
+  await visitor.view('account');
   await button('Dismiss').click();
+  await visitor.view('past');
   await page.reload();
   await page.getByRole('cell', { name: '−$10.05' }).waitFor();
   expect(await result.count()).toBe(0);
@@ -110,6 +118,9 @@ test('a VOID market has one sum everywhere, and the reason of the operator', asy
   await visitor.isAccessibleInEveryForm('a result without a winner');
   const row = page.getByRole('region', { name: 'Positions' }).last();
   await expect.poll(() => row.textContent()).toContain('$5.03');
-  await page.getByRole('button', { name: /^Claim UP/ }).click();
+  expect(await row.textContent()).toContain('Payout $5.03');
+  await result.getByRole('button', { name: 'Claim', exact: true }).click();
   await page.getByText('$5.03 claimed from BTC ').waitFor();
+  await expect.poll(() => result.textContent()).toContain('Paid to you$5.03');
+  await page.getByText('No open positions.').waitFor();
 });

@@ -73,6 +73,10 @@ test('nobody has ordered in the market', async () => {
   // On a phone, an answer opens the ticket over the page.
   await page.setViewportSize({ width: 390, height: 844 });
   await page.getByRole('button', { name: 'Menu' }).click();
+  await page.getByRole('link', { name: 'Leaderboard' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('link', { name: 'Leaderboard' }).waitFor({ state: 'hidden' });
+  await page.getByRole('button', { name: 'Menu' }).click();
   await page.getByRole('button', { name: 'Sign in' }).last().click();
   await page.locator('#username:focus').waitFor();
   await page.keyboard.press('Escape');

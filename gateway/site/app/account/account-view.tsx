@@ -5,6 +5,7 @@ import { route } from '../model/route.js';
 import { isKnown, user } from '../model/session.js';
 import { NotificationsPanel } from '../results/notifications.js';
 import { Portfolio } from '../results/portfolio.js';
+import { Results } from '../results/results.js';
 import { t } from '../words/words.js';
 import { CancelAfterPanel } from './cancel-after.js';
 import { OrdersList } from './orders.js';
@@ -50,6 +51,7 @@ export function AccountView() {
   const { Part } = PARTS.find(({ name }) => name === subject) ?? PARTS[0]!;
   return (
     <>
+      <Results />
       <div class="page-head">
         <h1>{signedIn.username}</h1>
         <nav class="views" aria-label={t('Parts of the account')}>

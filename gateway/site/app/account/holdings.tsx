@@ -49,7 +49,7 @@ function PositionsPanel() {
       <Table
         label={t('Positions')}
         heads={[t('Market'), t('Shares'), t('Average'), t('Sell now'), t('Profit'), '']}
-        nothing={balance.value === null ? UNKNOWN : t('No positions yet.')}
+        nothing={balance.value === null ? UNKNOWN : t('No open positions.')}
         rows={rows.map((each) => ({
           key: `${each.marketId} ${each.outcome}`,
           cells: positionCells(each),
@@ -86,6 +86,7 @@ function positionCells(of: Position) {
     outcome === null ? '\u2013' : shares(toLots(of.shares)),
     of.averagePrice === null ? '\u2013' : averageCents(toMicros(of.averagePrice)),
     <span key="value">
+      {of.status === 'claimable' && <span class="soft small">{t('Payout')} </span>}
       {worth === null ? <span class="soft">{t('No bids')}</span> : <Money micros={worth} />}
       {of.status === 'open' && outcome !== null && (
         <span class="soft small">

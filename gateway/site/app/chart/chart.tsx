@@ -2,9 +2,9 @@
  * The live chart of a market: the price against the price to beat, or the odds. A table with a
  * price per minute is for users who cannot see the chart.
  */
-import { useComputed, useSignal } from '@preact/signals';
+import { computed, useComputed, useSignal } from '@preact/signals';
 import { exchangeNowMs } from '../model/clock.js';
-import { asset, current, lastEnded } from '../model/markets.js';
+import { asset, current, lastEnded, market } from '../model/markets.js';
 import { chartPoints, pointsVersion } from '../model/prices.js';
 import { bound, Choice } from '../parts/action.js';
 import { assetPrice, clockTime, priceDifference } from '../parts/format.js';
@@ -30,6 +30,9 @@ const NOTHING: Picture = {
   timeStepMs: MINUTE_MS,
 };
 
+/** Whether the chosen window has not started: the active market's price to beat is not its own. */
+const isNext = computed(() => current.value !== null && market.value !== current.value);
+
 export function Chart() {
   const kind = useSignal<'price' | 'odds'>('price');
   const picture = useComputed(() => {
@@ -38,7 +41,10 @@ export function Chart() {
     void pointsVersion.value;
     if (shown === null) return NOTHING;
     const trades = ownTrades.value.filter(({ marketId }) => marketId === shown.id);
-    if (kind.value === 'price') return pricePicture(shown, chartPoints(), exchangeNowMs(), trades);
+    if (kind.value === 'price') {
+      const drawn = isNext.value ? { ...shown, startPrice: null } : shown;
+      return pricePicture(drawn, chartPoints(), exchangeNowMs(), trades);
+    }
     const points = odds.value.marketId === shown.id ? odds.value.points : [];
     return oddsPicture(shown, points, exchangeNowMs(), trades, breakEvenTicks(shown.id));
   });
@@ -47,7 +53,11 @@ export function Chart() {
     <section class="panel chart-panel" aria-labelledby="chart-title">
       <header class="panel-head">
         <h2 id="chart-title">
-          {kind.value === 'price' ? t('{0} against the price to beat', name) : t('Chance of UP')}
+          {kind.value === 'odds'
+            ? t('Chance of UP')
+            : isNext.value
+              ? name
+              : t('{0} against the price to beat', name)}
         </h2>
         <Choice label={t('Chart')} class="small" options={KINDS} {...bound(kind)} />
       </header>
@@ -75,7 +85,7 @@ function MinuteTable() {
     return [...last].map(([minute, price]) => `${minute} ${price}`).join(';');
   });
   const shown = current.value;
-  if (shown === null || minutes.value === '') return null;
+  if (shown === null || isNext.value || minutes.value === '') return null;
   return (
     <table class="unseen">
       <caption>{t('{0} at the end of each minute of this market', shown.asset)}</caption>

@@ -1,6 +1,5 @@
 /** The contents of a market's charts: the price against the price to beat, and the odds of UP. */
 import { type Market, toTicks, type UserTrade } from '../../../client/index.js';
-import type { Opened } from '../model/markets.js';
 import { SETTLEMENT_MS } from '../model/prices.js';
 import { assetPrice, clockSeconds, clockTime, priceDifference } from '../parts/format.js';
 import { t } from '../words/words.js';
@@ -12,7 +11,7 @@ const LEAD_MS = MINUTE_MS;
 /** A young market's chart extends at least this far beyond the start. */
 const AHEAD_MS = 3 * MINUTE_MS;
 
-type Of = Opened<Pick<Market, 'id' | 'startsAtMs' | 'endsAtMs' | 'startPrice'>>;
+type Of = Pick<Market, 'id' | 'startsAtMs' | 'endsAtMs' | 'startPrice'>;
 type Trades = readonly Pick<UserTrade, 'atMs' | 'outcome' | 'side' | 'price'>[];
 
 /** `nowMs` is the current time, or a finished market's end. */
@@ -40,6 +39,7 @@ function averageFrom(fromMs: number, points: readonly Point[]): Point[] {
   });
 }
 
+/** Without a start price, the picture has no price to beat. */
 export function pricePicture(
   of: Of,
   points: readonly Point[],
@@ -62,7 +62,10 @@ export function pricePicture(
       { points: average, colour: 'accent', width: 2 },
       { points: during, colour: 'up', width: 2 },
     ],
-    target: { value: startPrice, label: t('Price to beat {0}', assetPrice(startPrice)) },
+    target:
+      startPrice === null
+        ? undefined
+        : { value: startPrice, label: t('Price to beat {0}', assetPrice(startPrice)) },
     shade: { fromMs: endsAtMs - SETTLEMENT_MS, toMs: endsAtMs, label: t('Last-minute average') },
     marks: trades.flatMap((each) => {
       const value = pointAt(during, each.atMs)?.value;
@@ -72,9 +75,10 @@ export function pricePicture(
       const found = (pointAt(during, atMs) ?? pointAt(before, atMs))?.value;
       if (found === undefined) return '';
       const mean = pointAt(average, atMs);
-      const texts = [clockSeconds(atMs), assetPrice(found), priceDifference(found - startPrice)];
       return [
-        ...texts,
+        clockSeconds(atMs),
+        assetPrice(found),
+        ...(startPrice === null ? [] : [priceDifference(found - startPrice)]),
         ...(mean === undefined ? [] : [t('average {0}', assetPrice(mean.value))]),
       ].join('  ');
     },

@@ -2,4 +2,5 @@
 import '../install.js';
 
 export { Chart } from '../chart/chart.js';
+export { Results } from '../results/results.js';
 export { SlotGrid } from './slot-grid.js';

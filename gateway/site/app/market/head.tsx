@@ -26,6 +26,7 @@ import {
   dollars,
   duration,
   priceDifference,
+  shortDollars,
   window,
 } from '../parts/format.js';
 import { Figure, Outcome, Sign } from '../parts/panel.js';
@@ -93,7 +94,7 @@ function Question() {
       {/* Reserves room until the source is known, so that nothing below moves. */}
       {!isExpected.value && (source === null || start > 0) && (
         <p class="play-money" style={{ visibility: source === null ? 'hidden' : 'visible' }}>
-          {t('Play money: {0} to start.', dollars(start).replace('.00', ''))}
+          {t('Play money: {0} to start.', shortDollars(start))}
         </p>
       )}
       {shown?.paused && (

@@ -1,7 +1,7 @@
 /** The chosen asset's market: question, chart, ticket, book, trades and the user's holdings. */
 import { Holdings } from '../account/holdings.js';
+import { user } from '../model/session.js';
 import { Later } from '../parts/later.js';
-import { Results } from '../results/results.js';
 import { Answers } from '../ticket/answers.js';
 import { Ticket } from '../ticket/ticket.js';
 import { BookTable } from './book-table.js';
@@ -19,7 +19,7 @@ export function MarketView() {
       </div>
       <Ticket />
       <div class="own">
-        <Results />
+        {user.value !== null && <Later load={loadBelow} name="Results" />}
         <Holdings />
       </div>
       <BookTable />

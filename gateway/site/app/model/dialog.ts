@@ -1,10 +1,12 @@
-/** The open dialog, and the element that had the focus before. */
+/** The phone's menu; the open dialog, and the element that had the focus before. */
 import { signal } from '@preact/signals';
 import type { RestingOrder } from '../../../client/index.js';
 
 type DialogName = 'register' | 'signIn' | 'recover' | 'keys' | 'amend';
 
 export const dialog = signal<DialogName | null>(null);
+/** Whether the phone's menu is open. */
+export const isMenuOpen = signal(false);
 export const amended = signal<RestingOrder | null>(null);
 let before: Element | null = null;
 

@@ -58,12 +58,21 @@ export function Action(props: {
   );
 }
 
+/** Copies `text` and returns `done`, or the text itself if the browser refuses. */
+export async function copy(text: string, done: string): Promise<string> {
+  try {
+    await navigator.clipboard.writeText(text);
+    return done;
+  } catch {
+    return t('Could not copy. Here it is: {0}', text);
+  }
+}
+
 /** Copies `text`, and says so. */
 export function Copy({ text, children }: { text: string; children: ComponentChildren }) {
   const said = useSignal('');
   const run = async () => {
-    await navigator.clipboard.writeText(text);
-    said.value = t('Copied.');
+    said.value = await copy(text, t('Copied.'));
   };
   return (
     <span class="actions">

@@ -19,6 +19,17 @@ export function dollars(micros: number): string {
   return `${micros < 0 ? MINUS : ''}${text}`;
 }
 
+const withoutZeroCents = new Intl.NumberFormat(locale, {
+  minimumFractionDigits: 2,
+  maximumFractionDigits: 2,
+  trailingZeroDisplay: 'stripIfInteger',
+});
+
+/** Dollars to the nearest cent, without cents if they are zero: $10,000. */
+export function shortDollars(micros: number): string {
+  return `$${withoutZeroCents.format(micros / 1_000_000)}`;
+}
+
 /** Exact dollars with at least 2 places: $1,234.567891. */
 export function exactDollars(micros: number): string {
   return `${micros < 0 ? MINUS : ''}$${grouped(fromMicros(Math.abs(micros)), 2)}`;

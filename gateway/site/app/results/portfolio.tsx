@@ -19,6 +19,7 @@ import {
   dollars,
   gain,
   perCent,
+  shortDollars,
   slotNameWithDay,
   startOf,
 } from '../parts/format.js';
@@ -91,7 +92,7 @@ export function Portfolio() {
         {isBroke && (
           <p class="panel-body">
             <Action class="plain strong" run={() => startAgain(api, userId)}>
-              {t('Start again with {0}', dollars(startingMicros.value).replace('.00', ''))}
+              {t('Start again with {0}', shortDollars(startingMicros.value))}
             </Action>{' '}
             <span class="soft">{t('Play money, once a day.')}</span>
           </p>

@@ -3,10 +3,12 @@
  * the user wants, as the browser's notifications.
  */
 import { effect } from '@preact/signals';
-import { notice } from '../model/notice.js';
+import { claimOne } from '../account/everything.js';
+import { claimable } from '../model/account.js';
+import { notice, tell } from '../model/notice.js';
 import { user } from '../model/session.js';
 import { kept } from '../model/settings.js';
-import { Action } from '../parts/action.js';
+import { Action, copy } from '../parts/action.js';
 import { dollars, gain, shares, slotName } from '../parts/format.js';
 import { Figure, Gain, Money, Outcome } from '../parts/panel.js';
 import { mixed, t } from '../words/words.js';
@@ -51,6 +53,7 @@ export function Results() {
 
 function Card({ of }: { of: Settlement }) {
   const { marketId, resolution, voidReason, sums } = of;
+  const isClaimable = claimable.value.some((each) => each.marketId === marketId);
   const profit = sums?.profitMicros ?? 0;
   const kind = profit === 0 ? '' : profit < 0 ? 'loss' : 'win';
   return (
@@ -74,11 +77,19 @@ function Card({ of }: { of: Settlement }) {
       ) : (
         <dl class="figures panel-body">
           <Figure label={t('You had')} value={hadText(sums)} />
-          <Figure label={t('You get')} value={<Money micros={sums.payoutMicros} />} />
+          <Figure
+            label={isClaimable || sums.payoutMicros === 0 ? t('You get') : t('Paid to you')}
+            value={<Money micros={sums.payoutMicros} />}
+          />
           <Figure label={t('Profit, fees included')} value={<Gain micros={sums.profitMicros} />} />
         </dl>
       )}
       <p class="panel-body actions">
+        {isClaimable && (
+          <Action class="plain strong" run={() => tell(() => claimOne(marketId))}>
+            {t('Claim')}
+          </Action>
+        )}
         <Action isLocal={true} run={() => share(of)}>
           {t('Share')}
         </Action>
@@ -101,10 +112,7 @@ async function share({ marketId, resolution }: Settlement): Promise<void> {
   const title = titleOf(marketId, resolution);
   // A user who closes the dialog has shared nothing.
   if (navigator.share !== undefined) await navigator.share({ title, url }).catch(() => {});
-  else {
-    await navigator.clipboard.writeText(url);
-    notice.value = t('Link copied.');
-  }
+  else notice.value = await copy(url, t('Link copied.'));
 }
 
 function titleOf(marketId: string, resolution: Settlement['resolution']): string {

@@ -18,7 +18,7 @@ export function Forecast() {
   if (expected === null || sent === null || isLost.value) return <Rows rows={emptyRows()} />;
   const hint =
     expected.refusal === null
-      ? shortage.value || shortfall(sent, expected)
+      ? shortage.value || certainLoss(expected) || shortfall(sent, expected)
       : FORETOLD[expected.refusal];
   const rows = side.value === 'BUY' ? buyRows : sellRows;
   return (
@@ -31,6 +31,13 @@ export function Forecast() {
 
 function isPossible({ refusal }: Plan): boolean {
   return refusal === null && (side.value === 'BUY' || shortage.value === '');
+}
+
+/** Warns if the payout is less than the price and the fee; otherwise empty. */
+function certainLoss({ lots, valueMicros, feeMicros }: Plan): string {
+  return side.value === 'BUY' && lots * 1_000 < valueMicros + feeMicros
+    ? t('You lose even if {0} wins.', outcome.value)
+    : '';
 }
 
 /** How much of the order can fill now; empty if all of it, or if the rest will rest in the book. */

@@ -81,6 +81,8 @@ export async function send(): Promise<void> {
     batch(() => {
       refusal.value = null;
       receipt.value = { ...placed, sent };
+      // The amount was meant for one order. If nothing happened, the user may try again.
+      if (placed.shares > 0 || placed.restingShares > 0) size.value = '';
     });
   } catch (error) {
     refusal.value = refusalOf(error);

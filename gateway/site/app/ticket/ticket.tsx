@@ -101,7 +101,7 @@ function submit(event: Event): void {
 /** Ignores only pointer clicks, because key presses repeat only while a key is held down. */
 function ignoreDoubleClick(event: MouseEvent): void {
   const isByPointer = event.detail > 0;
-  const isSame = done.written === written.peek() && done.outcome === outcome.peek();
+  const isSame = [null, done.written].includes(written.peek()) && done.outcome === outcome.peek();
   if (isByPointer && isSame && elapsedMs() - done.atMs < DOUBLE_CLICK_MS) event.preventDefault();
 }
 
@@ -159,13 +159,13 @@ export function Ticket() {
           <Problem of="order" />
           <SendButton />
         </div>
+        <ReceiptView />
         <ForecastDetails />
         <Check
           label={t('Skip confirmation')}
           checked={oneClick.value === 'on'}
           onChange={({ checked }) => (oneClick.value = checked ? 'on' : 'off')}
         />
-        <ReceiptView />
       </form>
     </Panel>
   );

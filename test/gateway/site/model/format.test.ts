@@ -41,20 +41,21 @@ test.for([
 });
 
 test.for([
-  [['es-ES'], '$12.345,50', null],
-  [['es-MX', 'es'], '$12,345.50', '12.500'],
-  [['de-DE', 'es-MX'], '$12,345.50', '12.500'],
-  [['es'], '$12.345,50', null],
+  [['es-ES'], '$12.345,50', null, '$10.000'],
+  [['es-MX', 'es'], '$12,345.50', '12.500', '$10,000'],
+  [['de-DE', 'es-MX'], '$12,345.50', '12.500', '$10,000'],
+  [['es'], '$12.345,50', null, '$10.000'],
   // Chromium without a locale has a tag that Intl refuses.
-  [['es@posix'], '$12.345,50', null],
+  [['es@posix'], '$12.345,50', null, '$10.000'],
 ] as const)(
-  'a browser of %j shows %s, and reads 12.500 as %j',
-  async ([languages, shown, read]) => {
+  'a browser of %j shows %s, reads 12.500 as %j, and shortens dollars to %s',
+  async ([languages, shown, read, short]) => {
     vi.stubGlobal('navigator', { languages });
     vi.resetModules();
-    const { dollars } = await import('../../../../gateway/site/app/parts/format.js');
+    const { dollars, shortDollars } = await import('../../../../gateway/site/app/parts/format.js');
     const { readDecimal } = await import('../../../../gateway/site/app/parts/amount.js');
     vi.unstubAllGlobals();
     expect([dollars(12_345_500_000), readDecimal('12.500')]).toEqual([shown, read]);
+    expect([shortDollars(10_000_000_000), shortDollars(12_345_500_000)]).toEqual([short, shown]);
   },
 );
