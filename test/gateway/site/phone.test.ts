@@ -13,7 +13,7 @@ const SMALL = `[...document.querySelectorAll('button, a, select, summary, .check
 
 test('the sheet holds question and clock, keeps its height, and all targets are large', async () => {
   const maker = await server.register('maker');
-  await server.buy(maker, { outcome: 'DOWN', shares: 500, price: 0.45, timeInForce: 'GTC' });
+  await server.buy(maker, { outcome: 'DOWN', shares: 1_000, price: 0.002, timeInForce: 'GTC' });
   const phone = { viewport: { width: 320, height: 700 }, hasTouch: true, isMobile: true };
   const visitor = await Visitor.open(page.context().browser()!, server.exchange.address, phone);
   const { page: small } = visitor;
@@ -33,6 +33,9 @@ test('the sheet holds question and clock, keeps its height, and all targets are 
   const height = async () => (await sheet.boundingBox())!.height;
   const before = await height();
   await small.locator('#size').fill('30');
+  // UP costs more than it pays, with the fee, until it is offered for less.
+  await sheet.getByText('You lose even if UP wins.').waitFor();
+  await server.buy(maker, { outcome: 'DOWN', shares: 500, price: 0.45, timeInForce: 'GTC' });
   await sheet.getByText('$54.55', { exact: true }).waitFor();
   await sheet.getByRole('button', { name: 'Limit', exact: true }).click();
   await targets('the sheet');

@@ -120,7 +120,7 @@ test('what cannot be done', async () => {
   await size.fill('10');
   await page.getByLabel(/^Post only/).check();
   await buy.click();
-  expect(await problem('postOnly')).toContain('would trade at once');
+  expect(await problem('postOnly')).toContain('would trade immediately');
   await page.getByLabel(/^Post only/).uncheck();
   await page.getByLabel('Time in force').selectOption('FOK');
   await size.fill('100');
