@@ -56,7 +56,7 @@ _ZERO = Decimal(0)
 _WHOLE = re.compile(
     "(Ms|[sS]equence)$|^(batchOperations|bodyBytes|bookLevels|burst|bytes|cancelledOrders|deposits"
     "|epoch|idempotencyKeys|last|openOrders|orderGroups|pageEntries|rank|referralCodes"
-    "|referredUsers|ruleSet|trades|tradesPerOrder|vaultDeposits)$"
+    "|rateTier|referredUsers|ruleSet|trades|tradesPerOrder|vaultDeposits)$"
 )
 
 
