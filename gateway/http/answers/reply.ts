@@ -102,7 +102,10 @@ export abstract class Reply<Server extends Serving = Serving> implements Release
     this.closesConnection = true;
   }
 
-  /** Charges `count` units in total. Above a limit: charges nothing, answers 429, returns false. Also false if the client has left. */
+  /**
+   * Charges `count` units in total. Above a limit: charges nothing, answers 429, returns false.
+   * Also false if the client has left.
+   */
   charge(count: number): boolean {
     // The address of a client that has left cannot be read.
     if (this.isOver) return false;
