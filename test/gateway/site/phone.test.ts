@@ -24,6 +24,7 @@ test('the sheet holds question and clock, keeps its height, and all targets are 
   await small.locator('.slots a').first().waitFor();
   await targets('the market');
   await small.getByRole('button', { name: 'Sign up', exact: true }).click();
+  await small.locator('#username:focus').waitFor();
   await targets('signing up');
   await small.keyboard.press('Escape');
   await small.locator('.answers button').first().click();
