@@ -1,23 +1,27 @@
 /**
- * Three projects. `quick` (npm run test:quick) contains the tests that start no process and no
- * thread, so they need no build. `threads` and `processes` run dist/. The imports of a test, direct
- * or through other files, determine its project.
+ * Four projects. `quick` and `pages` (npm run test:quick) contain the tests that start no process
+ * and no thread, so they need no build. `threads` and `processes` run dist/. The imports of a test,
+ * direct or through other files, determine its project.
  *
  * Invariant: the files of `quick` and `threads` share imported modules, because nothing in them
- * changes. The files of `processes` do not, because the address space that earlier files' exchanges
- * reserve would not leave enough to start another process.
+ * changes. The files of `pages` do not, because the model of a page keeps its state in modules. The
+ * files of `processes` do not, because the address space that earlier files' exchanges reserve
+ * would not leave enough to start another process.
  */
 import { defineConfig } from 'vitest/config';
 import { reachableFrom, sourcesOf } from './test/support/sources.js';
 
+const PAGE = 'test/gateway/site/model/page.ts';
 const sources = ['engine', 'persistence', 'gateway', 'bench', 'test'].flatMap(sourcesOf);
 const needs = new Map(sources.map((source) => [source.path, source.needs]));
 const tests = sources.map(({ path }) => path).filter((path) => path.endsWith('.test.ts'));
 const projectOf = (path: string) => {
   const reached = reachableFrom(path, (each) => needs.get(each) ?? []);
   if (reached.has('node:child_process')) return 'processes';
-  return reached.has('node:worker_threads') ? 'threads' : 'quick';
+  if (reached.has('node:worker_threads')) return 'threads';
+  return reached.has(PAGE) ? 'pages' : 'quick';
 };
+const ISOLATED = ['pages', 'processes'];
 
 /** Seeds all random choices, so that runs are repeatable. Another seed finds other faults. */
 const { SEED = '1' } = process.env;
@@ -33,11 +37,11 @@ export default defineConfig({
     // One more than two cores, because a file that waits for a clock or child process leaves its
     // core.
     maxWorkers: 3,
-    projects: ['quick', 'threads', 'processes'].map((name) => ({
+    projects: ['quick', 'pages', 'threads', 'processes'].map((name) => ({
       extends: true,
       test: {
         name,
-        isolate: name === 'processes',
+        isolate: ISOLATED.includes(name),
         include: tests.filter((path) => projectOf(path) === name),
       },
     })),
