@@ -30,6 +30,7 @@ export interface Submission {
   readonly receivedMs: number;
   /** Costs found during execution are added. */
   readonly bill: Bill;
+  /** Read only to log, because it may be made anew at each read. */
   readonly logFields: object;
 }
 
@@ -59,24 +60,23 @@ function notExecuted(code: Refusal['code']): Execution {
 export function execute(executor: Executor, command: Command, submission: Submission): Execution {
   if (executor.halted() !== null) return NOT_ACCEPTED;
   const { metrics, sequencer } = executor;
-  const { logFields, bill } = submission;
   const startedMs = elapsedMs();
   let result: NumberBuffer;
   try {
     result = sequencer.submit(command);
   } catch (error) {
-    if (!(error instanceof RecordError)) return notAccepted(executor, error, logFields);
+    if (!(error instanceof RecordError)) return notAccepted(executor, error, submission.logFields);
     // Nothing has changed: a schema accepted a command that the journal cannot hold, a bug.
-    const fields = { ...logFields, reason: error.message };
+    const fields = { ...submission.logFields, reason: error.message };
     executor.log.error(fields, 'a command cannot be journalled');
     return notExecuted('invalid_command');
   }
   const appliedMs = elapsedMs();
-  oweMakers(executor, bill);
+  oweMakers(executor, submission.bill);
   metrics.receiveMs.observe(startedMs - submission.receivedMs);
   metrics.applyMs.observe(appliedMs - startedMs);
   const refusal = refusalIn(result, isAtomicBatch(command));
-  if (refusal?.code === 'invalid_command') logInvalid(executor, logFields);
+  if (refusal?.code === 'invalid_command') logInvalid(executor, submission.logFields);
   return { result, refusal, appliedMs };
 }
 

@@ -51,8 +51,7 @@ export function submitFor(
 }
 
 function run(call: Call, command: Command): Execution {
-  const { gateway, receivedMs, wallet, logFields } = call;
-  const execution = execute(gateway, command, { receivedMs, bill: wallet.bill, logFields });
+  const execution = execute(call.gateway, command, call);
   call.appliedMs = execution.appliedMs;
   return execution;
 }

@@ -7,7 +7,7 @@
 import type { ReleaseTarget } from '../../../persistence/sequencer.js';
 import type { AddressKey } from '../../access/fair-use/addresses.js';
 import type { Cost } from '../../access/fair-use/charges.js';
-import type { Quota } from '../../access/fair-use/fair-use.js';
+import type { Bill, Quota } from '../../access/fair-use/fair-use.js';
 import { Wallet } from '../../access/fair-use/wallet.js';
 import { type ErrorAnswer, rateLimited, UNAVAILABLE } from '../../commands/errors.js';
 import { elapsedMs } from '../../observe/clock.js';
@@ -82,6 +82,10 @@ export abstract class Reply<Server extends Serving = Serving> implements Release
 
   get address(): AddressKey {
     return this.outlet.address;
+  }
+
+  get bill(): Bill {
+    return this.wallet.bill;
   }
 
   /** Whether the client uses HTTPS, as far as this process can tell. */
