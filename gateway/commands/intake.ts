@@ -5,6 +5,14 @@
  *
  * Invariant: a request refused for overload or by a rate limit pays nothing. Every other request
  * pays in full, admitted or not.
+ *
+ * What differs between transports, and why:
+ * - For a stream handshake, only the address pays: it opens the connection, which is most of the
+ *   cost.
+ * - Other stream messages than orders pay, but are not admitted here (protocol.ts): they change
+ *   nothing, and a stream is closed when its token ends.
+ * - A replica charges for the requests that it refuses, and the leader for those that it receives:
+ *   each trading thread charges for its own work.
  */
 import type { Engine } from '../../engine/engine.js';
 import { isAllowed } from '../access/allowed-addresses.js';
@@ -35,34 +43,6 @@ export interface Intake {
   isStopping(): boolean;
 }
 
-interface Transport {
-  /** Whether requests are admitted here. Others only pay. */
-  readonly isAdmitted: boolean;
-  /** Whether only the address pays, even for a signed-in user. */
-  readonly isPaidByAddress: boolean;
-  readonly reason: string;
-}
-
-/** A replica is not a transport: replica and leader each charge for their own work. */
-export const TRANSPORTS = {
-  http: { isAdmitted: true, isPaidByAddress: false, reason: 'The other transports follow it.' },
-  order: {
-    isAdmitted: true,
-    isPaidByAddress: false,
-    reason: 'An order of a stream, or a record of an edge, is the same request in other bytes.',
-  },
-  handshake: {
-    isAdmitted: true,
-    isPaidByAddress: true,
-    reason: 'Most of its cost is the connection, which the address opens.',
-  },
-  message: {
-    isAdmitted: false,
-    isPaidByAddress: false,
-    reason: 'It changes nothing, and a stream is closed when its token ends.',
-  },
-} as const satisfies Record<string, Transport>;
-
 export interface Sender {
   readonly address: AddressKey;
   /** 16 bytes of IPv6; empty if unknown. */
@@ -76,7 +56,8 @@ export interface AdmissionRequest {
   /** `null` if fair use does not count the request. */
   quota: Quota | null;
   units: number;
-  transport: Transport;
+  /** Whether only the address pays, even for a signed-in user. */
+  isPaidByAddress: boolean;
   right: Right;
   /** Refusal without a session; `null` if a session is optional. */
   unauthenticatedError: ErrorAnswer | null;
@@ -117,8 +98,7 @@ export function admit(
   bill: Bill,
 ): Admission {
   const { fairUse, sequencer, sessions } = intake;
-  const { quota, units, unauthenticatedError } = request;
-  const { isPaidByAddress } = request.transport;
+  const { quota, units, isPaidByAddress, unauthenticatedError } = request;
   if (intake.isStopping()) return STOPPING;
   if (refuseForOverload(intake.overload, quota)) {
     // Large stream messages pay before they are parsed.
@@ -166,7 +146,7 @@ export function admitOrder(
   const request: AdmissionRequest = {
     quota,
     units,
-    transport: TRANSPORTS.order,
+    isPaidByAddress: false,
     right: 'trade',
     unauthenticatedError: NOT_SIGNED_IN,
     token: '',

@@ -1,7 +1,7 @@
 /** Admission of HTTP requests (commands/intake.ts), and the answers to refused ones. */
 import { isSameSite, readSessionCookie, tokenIn } from '../access/cookie.js';
 import { errorAnswer, rateLimited, UNKNOWN_PARTNER_KEY } from '../commands/errors.js';
-import { type AdmissionRequest, admit, TRANSPORTS } from '../commands/intake.js';
+import { type AdmissionRequest, admit } from '../commands/intake.js';
 import type { ReceivedBody } from './body.js';
 import type { Call } from './call.js';
 import type { Route } from './route.js';
@@ -35,7 +35,7 @@ function admissionRequestOf(call: Call, route: Route, body: ReceivedBody): Admis
   return {
     quota,
     units: access === 'operator' ? 0 : counted,
-    transport: TRANSPORTS.http,
+    isPaidByAddress: false,
     right: handlesCredentials ? 'password' : method === 'GET' ? 'read' : 'trade',
     unauthenticatedError: access === 'session' ? MISSING_TOKEN : null,
     token: isOfUser ? tokenIn(request) : '',

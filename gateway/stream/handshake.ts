@@ -11,7 +11,7 @@ import { HANDSHAKE_UNITS } from '../access/fair-use/charges.js';
 import { Bill } from '../access/fair-use/fair-use.js';
 import type { Session } from '../access/sessions.js';
 import type { ErrorAnswer } from '../commands/errors.js';
-import { type AdmissionRequest, admit, type Sender, TRANSPORTS } from '../commands/intake.js';
+import { type AdmissionRequest, admit, type Sender } from '../commands/intake.js';
 import type { Gateway } from '../http/gateway.js';
 import type { Request } from '../http/request.js';
 
@@ -54,7 +54,7 @@ export function admitStream(
   const admissionRequest: AdmissionRequest = {
     quota: 'reads',
     units: HANDSHAKE_UNITS,
-    transport: TRANSPORTS.handshake,
+    isPaidByAddress: true,
     right: 'read',
     unauthenticatedError: null,
     token,
